@@ -1,0 +1,210 @@
+"""The entity: what users derive their classes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any, ClassVar, Generic, TypeVar, overload
+
+from typing_extensions import Self, dataclass_transform
+
+from tablekit._types import Item
+from tablekit.api.aio_face import BoundClass, BoundEntity, class_verb, entity_verb
+from tablekit.api.keys import Key
+from tablekit.api.query import Query
+from tablekit.definition.entity import EXTRA, EntityBase, schema_of
+from tablekit.definition.fields import field, ttl
+from tablekit.definition.registry import TableDefinition
+from tablekit.expressions.actions import Action
+from tablekit.expressions.conditions import Condition
+from tablekit.operations import verbs
+from tablekit.operations.dispatch import decode_as
+from tablekit.operations.driver import run
+from tablekit.operations.put import key_for, managed_values
+from tablekit.operations.queryspec import QuerySpec, Source
+from tablekit.operations.session import Session, session_for
+from tablekit.wire.items import encode_item
+
+__all__ = ["AioClass", "AioEntity", "Entity"]
+
+E = TypeVar("E", bound="Entity")
+
+
+class AioClass(BoundClass[E], Generic[E]):
+    """The verbs on a class, awaited."""
+
+    get = class_verb(verbs.get)
+    get_or_raise = class_verb(verbs.get_or_raise)
+
+
+class AioEntity(BoundEntity[E], Generic[E]):
+    """The verbs on an entity, awaited."""
+
+    create = entity_verb(verbs.create)
+    put = entity_verb(verbs.put)
+    save = entity_verb(verbs.save)
+    update = entity_verb(verbs.update)
+    delete = entity_verb(verbs.delete)
+    refresh = entity_verb(verbs.refresh)
+
+
+class _Aio:
+    """Gives the awaited verbs of a class or of an instance."""
+
+    @overload
+    def __get__(self, obj: None, owner: type[E]) -> AioClass[E]: ...
+    @overload
+    def __get__(self, obj: E, owner: type[E]) -> AioEntity[E]: ...
+    def __get__(self, obj: E | None, owner: type[E]) -> AioClass[E] | AioEntity[E]:
+        return AioClass(owner) if obj is None else AioEntity(obj)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, ttl))
+class Entity(EntityBase, root=True):
+    """A kind of item of one table.
+
+    ::
+
+        class Document(Entity, table=app, pk="WS#{workspace_id}", sk="DOC#{doc_id}"):
+            workspace_id: Field[str]
+            doc_id: Field[str]
+            title: Field[str]
+            revision = version()
+
+    What is annotated is your data, and a keyword of ``__init__``. What is assigned without an annotation is kept
+    by tablekit. Class options: `table`, `pk` and `sk` (key templates), `type` (the stored type, the class's name
+    otherwise), `aliases` (old spellings of it), `abstract`.
+    """
+
+    aio: ClassVar[_Aio] = _Aio()
+
+    def __init_subclass__(
+        cls,
+        *,
+        table: TableDefinition | None = None,
+        pk: str | None = None,
+        sk: str | None = None,
+        type: str | None = None,
+        aliases: tuple[str, ...] = (),
+        abstract: bool = False,
+    ) -> None:
+        super().__init_subclass__(table=table, pk=pk, sk=sk, type=type, aliases=aliases, abstract=abstract)
+
+    # Writing
+
+    def create(self) -> Self:
+        """Write a new row. Raises `ItemExists` when there is one under the key."""
+        return run(verbs.create(_session(self), self))
+
+    def put(self, *, condition: Condition | None = None, guard: bool = True) -> Self:
+        """Write the whole row, in place of what is there.
+
+        Parameters:
+            condition: what must hold of the stored row.
+            guard: refuse to replace another class's row, and check the version of a loaded entity.
+
+        Raises `WrongEntityType`, `VersionConflict`, `ConditionFailed`; `PartialEntity` for one that was loaded in part.
+        """
+        return run(verbs.put(_session(self), self, condition=condition, guard=guard))
+
+    def save(self, *, condition: Condition | None = None, guard: bool = True) -> Self:
+        """Write what changed since the entity was loaded, in one UpdateItem; a new entity is created.
+
+        Attributes of the row that the class does not declare stay as they are. When nothing changed, nothing is
+        sent.
+
+        Raises `ItemNotFound` when the row is gone, `VersionConflict`, `StaleEntity`, `ConditionFailed`, `KeyChanged`.
+        """
+        return run(verbs.save(_session(self), self, condition=condition, guard=guard))
+
+    def update(
+        self,
+        *actions: Action,
+        condition: Condition | None = None,
+        guard: bool = True,
+        composite: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Change the row by actions, and bring this object up to date; its unsaved changes stay.
+
+        ``doc.update(Document.title.set("Spec"), Document.tags.add({"x"}))``
+
+        Raises `ItemNotFound`, `VersionConflict`, `StaleEntity`, `ConditionFailed`, `ExpressionError`.
+        """
+        return run(verbs.update(_session(self), self, *actions, condition=condition, guard=guard, composite=composite))
+
+    def delete(self, *, condition: Condition | None = None, guard: bool = True) -> None:
+        """Delete the row; one that is gone already is fine. A loaded versioned entity checks its version."""
+        run(verbs.delete(_session(self), self, condition=condition, guard=guard))
+
+    def refresh(self, *, consistent: bool = True) -> Self:
+        """Read the row again into this object, its unsaved changes dropped. Raises `ItemNotFound`."""
+        return run(verbs.refresh(_session(self), self, consistent=consistent))
+
+    # Reading
+
+    @classmethod
+    def get(cls, **key: Any) -> Self | None:
+        """The entity under a key, or None: ``Document.get(workspace_id="acme", doc_id="d1")``.
+
+        For options use the key: ``Document.key(...).get(consistent=True)``.
+
+        Raises `WrongEntityType` when the row is another class's, `KeyPartError` for a missing part.
+        """
+        return run(verbs.get(session_for(schema_of(cls)), cls, **key))
+
+    @classmethod
+    def get_or_raise(cls, **key: Any) -> Self:
+        """The entity under a key. Raises `ItemNotFound`."""
+        return run(verbs.get_or_raise(session_for(schema_of(cls)), cls, **key))
+
+    @classmethod
+    def key(cls, **parts: Any) -> Key[Self]:
+        """The key of one row, with the verbs that need nothing loaded."""
+        return Key(cls, parts)
+
+    @classmethod
+    def query(cls, **parts: Any) -> Query[Self]:
+        """The entities of this class in one partition, by the fields of its key."""
+        return Query(_spec(cls, parts, scan=False))
+
+    @classmethod
+    def scan(cls) -> Query[Self]:
+        """All entities of this class; reads and bills the whole table."""
+        return Query(_spec(cls, {}, scan=True))
+
+    # Items
+
+    def to_item(self) -> Item:
+        """The row that a put of this object would write now, in DynamoDB JSON.
+
+        Managed fields that have no value yet get the ones that a first write would give.
+        """
+        schema = schema_of(self)
+        managed = managed_values(schema, {}, datetime.now(timezone.utc), fresh=True)
+        return encode_item(
+            schema, {**managed, **self.__dict__}, key=key_for(self, schema), extra=self.__dict__.get(EXTRA)
+        )
+
+    @classmethod
+    def from_item(cls, item: Item) -> Self:
+        """The entity of a row in DynamoDB JSON, such as one from boto3 or an export; it counts as loaded.
+
+        Raises `WrongEntityType`, `MissingEntityType`, `DecodeError`.
+        """
+        return decode_as(schema_of(cls), item)  # type: ignore[no-any-return]
+
+
+def _session(entity: Entity) -> Session:
+    return session_for(schema_of(entity))
+
+
+def _spec(cls: type[Entity], parts: Mapping[str, Any], *, scan: bool) -> QuerySpec:
+    schema = schema_of(cls)
+    return QuerySpec(
+        registry=schema.registry,
+        sources=(Source(schema),),
+        parts=parts,
+        unknown=schema.registry.unknown,
+        untyped=schema.registry.untyped,
+        scan=scan,
+    )

@@ -1,0 +1,159 @@
+"""A key as a handle: the verbs on a row that was not read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, Literal, TypeVar, overload
+
+from tablekit.api.aio_face import BoundKey, key_verb
+from tablekit.definition.entity import EntityBase
+from tablekit.expressions.actions import Action
+from tablekit.expressions.columns import Column
+from tablekit.expressions.conditions import Condition
+from tablekit.operations import verbs
+from tablekit.operations.driver import run
+from tablekit.operations.session import Session, session_for
+from tablekit.operations.update import Returning
+
+__all__ = ["AioKey", "Key"]
+
+E = TypeVar("E", bound=EntityBase)
+
+
+class AioKey(BoundKey[E], Generic[E]):
+    """The verbs on a key, awaited."""
+
+    get = key_verb(verbs.get_key)
+    get_or_raise = key_verb(verbs.get_key_or_raise)
+    update = key_verb(verbs.update_key)
+    delete = key_verb(verbs.delete_key)
+
+
+class Key(verbs.KeyBase[E], Generic[E]):
+    """A key of one entity class: ``Document.key(workspace_id="acme", doc_id="d1")``.
+
+    Keys are equal when class and key are, and hashable.
+    """
+
+    __slots__ = ()
+
+    def _session(self) -> Session:
+        return session_for(self.schema)
+
+    @property
+    def aio(self) -> AioKey[E]:
+        """The same verbs, awaited."""
+        return AioKey(self)
+
+    def get(self, *, consistent: bool = False, select: Sequence[Column[Any]] | None = None) -> E | None:
+        """The entity under the key, or None.
+
+        Parameters:
+            consistent: a strongly consistent read, at twice the units.
+            select: only these columns; the entity is partial.
+
+        Raises `WrongEntityType` when the row is another class's.
+        """
+        return run(verbs.get_key(self._session(), self, consistent=consistent, select=select))
+
+    def get_or_raise(self, *, consistent: bool = False, select: Sequence[Column[Any]] | None = None) -> E:
+        """The entity under the key; as `get`. Raises `ItemNotFound`."""
+        return run(verbs.get_key_or_raise(self._session(), self, consistent=consistent, select=select))
+
+    @overload
+    def update(
+        self,
+        *actions: Action,
+        condition: Condition | None = None,
+        guard: bool = True,
+        upsert: bool = False,
+        version: int | None = None,
+        composite: Mapping[str, Any] | None = None,
+    ) -> E: ...
+    @overload
+    def update(
+        self,
+        *actions: Action,
+        condition: Condition | None = None,
+        guard: bool = True,
+        upsert: bool = False,
+        version: int | None = None,
+        composite: Mapping[str, Any] | None = None,
+        returning: Literal["new"],
+    ) -> E: ...
+    @overload
+    def update(
+        self,
+        *actions: Action,
+        condition: Condition | None = None,
+        guard: bool = True,
+        upsert: bool = False,
+        version: int | None = None,
+        composite: Mapping[str, Any] | None = None,
+        returning: Literal["old"],
+    ) -> E | None: ...
+    @overload
+    def update(
+        self,
+        *actions: Action,
+        condition: Condition | None = None,
+        guard: bool = True,
+        upsert: bool = False,
+        version: int | None = None,
+        composite: Mapping[str, Any] | None = None,
+        returning: Literal["changed"],
+    ) -> dict[str, Any]: ...
+    @overload
+    def update(
+        self,
+        *actions: Action,
+        condition: Condition | None = None,
+        guard: bool = True,
+        upsert: bool = False,
+        version: int | None = None,
+        composite: Mapping[str, Any] | None = None,
+        returning: None,
+    ) -> None: ...
+    def update(
+        self,
+        *actions: Action,
+        condition: Condition | None = None,
+        guard: bool = True,
+        upsert: bool = False,
+        version: int | None = None,
+        composite: Mapping[str, Any] | None = None,
+        returning: Returning | None = "new",
+    ) -> Any:
+        """Change the row by actions, nothing loaded.
+
+        Parameters:
+            condition: what must hold of the row.
+            guard: refuse a row of another class.
+            upsert: write the row when it is missing: type, key fields and constant defaults go through
+                ``if_not_exists``.
+            version: the version that the row must have. Without it the version is bumped unchecked.
+            composite: what fields are stored as that an index key is made of and that this update does not
+                set; asserted in the condition.
+            returning: ``"new"`` for the row after the update, ``"old"`` for the one before, ``"changed"`` for the
+                changed fields as a dict, None for nothing.
+
+        Raises `ItemNotFound` for a missing row, `WrongEntityType`, `VersionConflict`, `ConditionFailed`,
+        `KeyPartError` when an index key cannot be made anew.
+        """
+        return run(
+            verbs.update_key(
+                self._session(),
+                self,
+                *actions,
+                condition=condition,
+                guard=guard,
+                upsert=upsert,
+                version=version,
+                composite=composite,
+                returning=returning,
+            )
+        )
+
+    def delete(self, *, condition: Condition | None = None, guard: bool = True, version: int | None = None) -> E | None:
+        """Delete the row, and give it back; None when there was none, which is fine."""
+        return run(verbs.delete_key(self._session(), self, condition=condition, guard=guard, version=version))

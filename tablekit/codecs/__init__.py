@@ -1,0 +1,1 @@
+"""Python type to attribute value, and back."""

@@ -1,0 +1,1 @@
+"""What happens when a class is made: fields, keys, schema, registry."""

@@ -1,0 +1,119 @@
+"""Secondary indexes as a table declares them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Union
+
+from tablekit.errors import DefinitionError
+
+__all__ = ["GlobalIndex", "Index", "LocalIndex"]
+
+Projection = Union[Literal["ALL", "KEYS_ONLY"], Sequence[str]]
+
+
+def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+class Index:
+    """What global and local secondary indexes have in common.
+
+    Attributes:
+        name: the index's name. pk: the attributes of its partition key. sk: those of its sort key.
+        projection: ``"ALL"``, ``"KEYS_ONLY"``, or the names of the attributes an INCLUDE projection holds.
+        local: whether it is a local index.
+    """
+
+    local: bool = False
+
+    def __init__(
+        self,
+        name: str,
+        pk: str | Sequence[str] | None,
+        sk: str | Sequence[str] | None,
+        projection: Projection,
+    ) -> None:
+        # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GlobalSecondaryIndex.html
+        if not 3 <= len(name) <= 255:
+            raise DefinitionError(
+                f"The index name {name!r} has {len(name)} characters; DynamoDB takes 3 to 255.", owner=name
+            )
+        self.name = name
+        self.pk = _names(pk)
+        self.sk = _names(sk)
+        if isinstance(projection, str) and projection not in ("ALL", "KEYS_ONLY"):
+            raise DefinitionError(
+                f"Index {name!r}: projection={projection!r} is not known. Give 'ALL', 'KEYS_ONLY', "
+                "or a list of attribute names to include.",
+                owner=name,
+            )
+        self.projection: Literal["ALL", "KEYS_ONLY"] | tuple[str, ...] = (
+            projection if isinstance(projection, str) else tuple(projection)  # type: ignore[assignment]
+        )
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The attributes of the index's own key."""
+        return self.pk + self.sk
+
+    def holds(self, attribute: str, table_keys: Sequence[str], type_attribute: str) -> bool:
+        """Whether the index holds an attribute: by its projection, or as part of a key."""
+        if self.projection == "ALL" or attribute in self.keys or attribute in table_keys:
+            return True
+        if self.projection == "KEYS_ONLY":
+            return False
+        return attribute in self.projection or attribute == type_attribute
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, pk={self.pk!r}, sk={self.sk!r}, projection={self.projection!r})"
+
+
+class GlobalIndex(Index):
+    """A global secondary index: ``GlobalIndex("GSI1", pk="GSI1PK", sk="GSI1SK")``.
+
+    Parameters:
+        name: the index's name, 3 to 255 characters.
+        pk: the attribute of its partition key, or up to four of them (multi-attribute keys).
+        sk: the attribute of its sort key, or up to four of them, or None.
+        projection: ``"ALL"`` (default), ``"KEYS_ONLY"``, or the attributes to include. An INCLUDE
+            projection gets the type attribute by itself; a KEYS_ONLY index holds no type, so that queries
+            of it give keys or full rows by `hydrate`, and the table warns about it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        pk: str | Sequence[str],
+        sk: str | Sequence[str] | None = None,
+        *,
+        projection: Projection = "ALL",
+    ) -> None:
+        super().__init__(name, pk, sk, projection)
+        for role, names in (("partition key", self.pk), ("sort key", self.sk)):
+            if len(names) > 4:
+                raise DefinitionError(
+                    f"Index {name!r}: its {role} has {len(names)} attributes; DynamoDB takes at most 4.", owner=name
+                )
+
+
+class LocalIndex(Index):
+    """A local secondary index: another sort key for the table's own partitions.
+
+    Parameters:
+        name: the index's name, 3 to 255 characters.
+        sk: the attribute of its sort key.
+        projection: as for `GlobalIndex`.
+    """
+
+    local = True
+
+    def __init__(self, name: str, sk: str, *, projection: Projection = "ALL") -> None:
+        super().__init__(name, None, sk, projection)
+
+    def on(self, pk: str) -> LocalIndex:
+        """The same index with the table's partition key filled in."""
+        self.pk = (pk,)
+        return self

@@ -1,0 +1,266 @@
+"""The table: its key names, its indexes, its policies, and the entities that live in it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from tablekit._types import Item, KeyType
+from tablekit.definition.indexes import Index, LocalIndex
+from tablekit.definition.languages import could_equal
+from tablekit.definition.schema import EntitySchema, KeyAttribute
+from tablekit.errors import DefinitionError, UnknownEntityType
+
+__all__ = ["KeyOverlapWarning", "TableDefinition", "UnknownPolicy", "UntypedPolicy"]
+
+UnknownPolicy = Literal["raise", "skip"]
+UntypedPolicy = Literal["raise", "skip", "infer"]
+
+
+class KeyOverlapWarning(UserWarning):
+    """Two entities of one table have keys that may coincide; the type guard protects the rows."""
+
+
+class ProjectionWarning(UserWarning):
+    """An index does not hold the type attribute, so that queries of it cannot give entities by themselves."""
+
+
+class TableDefinition:
+    """What is known of a table before anything is sent.
+
+    Attributes:
+        pk, sk: the attributes of the primary key; `sk` is None in a table without a sort key.
+        type_attribute: the attribute that holds each row's type.
+        separator: what stands between the parts of a key, and so may stand in no part; None for no rule.
+        indexes: by name. unknown, untyped: the policies for rows of unknown type and without a type.
+        generation: counts registrations, so that plans made before one are made anew.
+    """
+
+    def __init__(
+        self,
+        name: str | Callable[[], str],
+        *,
+        pk: str = "PK",
+        sk: str | None = "SK",
+        type_attribute: str = "EntityType",
+        indexes: Sequence[Index] = (),
+        separator: str | None = "#",
+        key_types: Mapping[str, KeyType] | None = None,
+        unknown: UnknownPolicy = "raise",
+        untyped: UntypedPolicy = "raise",
+    ) -> None:
+        self._name = name
+        self.pk = pk
+        self.sk = sk
+        self.type_attribute = type_attribute
+        self.separator = separator
+        self.unknown: UnknownPolicy = unknown
+        self.untyped: UntypedPolicy = untyped
+        self.generation = 0
+        self.entities: dict[str, EntitySchema] = {}
+        self.by_type: dict[str, EntitySchema] = {}
+        self._key_types: dict[str, KeyType] = dict(key_types or {})
+        self._claims: dict[str, str] = dict.fromkeys(self._key_types, "key_types=")
+        self.indexes: dict[str, Index] = {}
+        self._check_own()
+        for index in indexes:
+            self._add_index(index)
+
+    @property
+    def label(self) -> str:
+        """The declared name, for messages."""
+        return self._name if isinstance(self._name, str) else getattr(self._name, "__name__", "table")
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The attributes of the primary key."""
+        return (self.pk,) if self.sk is None else (self.pk, self.sk)
+
+    def _check_own(self) -> None:
+        names = [*self.key_names, self.type_attribute]
+        if len(set(names)) != len(names):
+            raise DefinitionError(
+                f"Table {self.label!r}: pk, sk and type_attribute must be three names; they are {', '.join(names)}.",
+                owner=self.label,
+            )
+        if self.separator == "":
+            raise DefinitionError(
+                f"Table {self.label!r}: separator='' would let every two parts run together. "
+                "Give a character, or None to check each template by its own literals.",
+                owner=self.label,
+            )
+        if self.unknown not in ("raise", "skip"):
+            raise DefinitionError(
+                f"Table {self.label!r}: unknown={self.unknown!r} is no policy; take 'raise' or 'skip'.",
+                owner=self.label,
+            )
+        if self.untyped not in ("raise", "skip", "infer"):
+            raise DefinitionError(
+                f"Table {self.label!r}: untyped={self.untyped!r} is no policy; take 'raise', 'skip' or 'infer'.",
+                owner=self.label,
+            )
+
+    def _add_index(self, index: Index) -> None:
+        if index.name in self.indexes:
+            raise DefinitionError(f"Table {self.label!r} has two indexes named {index.name!r}.", owner=self.label)
+        if isinstance(index, LocalIndex):
+            if self.sk is None:
+                raise DefinitionError(
+                    f"Table {self.label!r} has no sort key, and so can have no local index ({index.name!r}). "
+                    "Use a GlobalIndex.",
+                    owner=self.label,
+                )
+            index.on(self.pk)
+        if not index.holds(self.type_attribute, self.key_names, self.type_attribute):
+            warnings.warn(
+                f"Index {index.name!r} of table {self.label!r} is KEYS_ONLY and holds no {self.type_attribute}: "
+                "its queries give keys(), or full rows by hydrate(). Include the attribute to get entities.",
+                ProjectionWarning,
+                stacklevel=4,
+            )
+        self.indexes[index.name] = index
+
+    def key_type(self, attribute: str) -> KeyType:
+        """The scalar type of a key attribute: declared, or claimed by the first entity, or ``"S"``."""
+        return self._key_types.get(attribute, "S")
+
+    def declares(self, attribute: str, type: KeyType) -> bool:
+        """Whether the table itself was declared with that type for a key attribute."""
+        return self._key_types.get(attribute) == type and self._claims.get(attribute) == "key_types="
+
+    def claim_key_type(self, attribute: str, type: KeyType, claimant: str) -> None:
+        """Say that a class fills a key attribute with values of a type; two claims must agree."""
+        known = self._key_types.get(attribute)
+        if known is None:
+            self._key_types[attribute] = type
+            self._claims[attribute] = claimant
+        elif known != type:
+            raise DefinitionError(
+                f"{claimant} fills the key attribute {attribute!r} of table {self.label!r} with type {type}, and "
+                f"{self._claims[attribute]} with type {known}. A key attribute has one type: write the number as "
+                "text in the template ('{field:d}', or with a width '{field:06d}').",
+                owner=claimant,
+            )
+
+    # Registration
+
+    def register(self, schema: EntitySchema, bases: Sequence[EntitySchema]) -> None:
+        """Add an entity; a class of the same module and qualified name takes the earlier one's place."""
+        replaced = next((old for old in self.entities.values() if _same_class(old.entity, schema.entity)), None)
+        others = [old for old in self.entities.values() if old is not replaced]
+        self._check_types(schema, others)
+        if replaced is not None:
+            self._forget(replaced)
+        for base in bases:
+            base.subclasses.append(schema)
+        self._warn_of_overlap(schema, [old for old in others if not _related(old.entity, schema.entity)])
+        self.entities[schema.type] = schema
+        for name in schema.own_types:
+            self.by_type[name] = schema
+        self.generation += 1
+
+    def _forget(self, schema: EntitySchema) -> None:
+        self.entities.pop(schema.type, None)
+        for name in schema.own_types:
+            if self.by_type.get(name) is schema:
+                del self.by_type[name]
+        for other in self.entities.values():
+            if schema in other.subclasses:
+                other.subclasses.remove(schema)
+
+    def _check_types(self, schema: EntitySchema, others: Sequence[EntitySchema]) -> None:
+        taken = {name.lower(): (name, other) for other in others for name in other.own_types}
+        for name in schema.own_types:
+            clash = taken.get(name.lower())
+            if clash is None:
+                continue
+            theirs, other = clash
+            how = "the same stored type" if theirs == name else "stored types that differ only in case"
+            raise DefinitionError(
+                f"{schema.name} and {other.name} of table {self.label!r} have {how}: {name!r} and {theirs!r}. "
+                'Give one of them another: `type="..."`.',
+                owner=schema.name,
+            )
+
+    def _warn_of_overlap(self, schema: EntitySchema, others: Sequence[EntitySchema]) -> None:
+        for other in others:
+            if all(_may_coincide(mine, theirs) for mine, theirs in zip(schema.keys, other.keys)):
+                keys = " / ".join(repr(key.template.text) for key in schema.keys)
+                theirs_ = " / ".join(repr(key.template.text) for key in other.keys)
+                warnings.warn(
+                    f"{schema.name} ({keys}) and {other.name} ({theirs_}) of table {self.label!r} may render the same "
+                    "key. The type guard keeps one from overwriting the other; a literal prefix keeps them apart.",
+                    KeyOverlapWarning,
+                    stacklevel=6,
+                )
+
+    # Look-ups
+
+    def unknown_type(self, found: str, item: Item) -> UnknownEntityType:
+        """The error for a row whose type is no registered class's."""
+        hint = next((known for known in self.by_type if known.lower() == found.lower()), None)
+        remedy = (
+            f"It differs from {hint!r} only in case; if they are the same, add aliases=({found!r},) to that class."
+            if hint is not None
+            else "Import the module that defines the class, add the spelling to its aliases, or query with "
+            ".unknown('skip') or .raw()."
+        )
+        pk, sk = self.plain_key(item)
+        return UnknownEntityType(
+            f"The row {self.show_key(item)} of table {self.label!r} has the {self.type_attribute} {found!r}, "
+            f"which no class of the table has. {remedy}",
+            found=found,
+            known=tuple(sorted(self.by_type)),
+            pk=pk,
+            sk=sk,
+        )
+
+    def plain_key(self, item: Item) -> tuple[Any, Any]:
+        """The values of a row's primary key, without their wire tags."""
+        pk = item.get(self.pk)
+        sk = None if self.sk is None else item.get(self.sk)
+        return _plain(pk), _plain(sk)
+
+    def show_key(self, item: Item) -> str:
+        """A row's key for a message."""
+        pk, sk = self.plain_key(item)
+        return f"{self.pk}={pk!r}" if self.sk is None else f"{self.pk}={pk!r} {self.sk}={sk!r}"
+
+    def infer(self, item: Item) -> EntitySchema | None:
+        """The one class whose key templates could have rendered a row's key; None when none or several could."""
+        found = [schema for schema in self.entities.values() if _matches(schema, item)]
+        return found[0] if len(found) == 1 else None
+
+
+def _same_class(old: type, new: type) -> bool:
+    return old.__module__ == new.__module__ and old.__qualname__ == new.__qualname__
+
+
+def _related(one: type, other: type) -> bool:
+    return issubclass(one, other) or issubclass(other, one)
+
+
+def _may_coincide(mine: KeyAttribute, theirs: KeyAttribute) -> bool:
+    if mine.type != theirs.type:
+        return False
+    if mine.language is None or theirs.language is None:
+        return True
+    return could_equal(mine.language, theirs.language)
+
+
+def _plain(value: Mapping[str, Any] | None) -> Any:
+    return None if value is None else next(iter(value.values()), None)
+
+
+def _matches(schema: EntitySchema, item: Item) -> bool:
+    seen: dict[str, Any] = {}
+    for key in schema.keys:
+        stored = item.get(key.attribute)
+        parts = None if stored is None else key.match(stored)
+        if parts is None:
+            return False
+        for name, value in parts.items():
+            if seen.setdefault(name, value) != value:
+                return False
+    return True

@@ -1,0 +1,1 @@
+"""Typed conditions and update actions over document paths."""

@@ -1,0 +1,1 @@
+"""Sending requests, and what each verb does with the answer."""

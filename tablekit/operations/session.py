@@ -1,0 +1,150 @@
+"""One table as operations see it: a name, a port, and what watches the requests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timezone
+from typing import Any, Protocol, TypeVar, cast
+
+import attrs
+
+from tablekit._types import Answer, Port
+from tablekit.definition.registry import TableDefinition
+from tablekit.definition.schema import EntitySchema
+from tablekit.errors import ServiceError
+from tablekit.operations.observe import (
+    WRITES,
+    AnyRequest,
+    Meter,
+    Observation,
+    active_meters,
+    consumed_units,
+    dry_run_of,
+)
+from tablekit.wire.requests import BatchRequest, Request, TransactionRequest
+
+__all__ = ["Capabilities", "Session", "SessionSource", "session_for"]
+
+T = TypeVar("T")
+
+
+@attrs.frozen(kw_only=True)
+class Capabilities:
+    """What the engine behind an endpoint can do, where it is not DynamoDB itself.
+
+    Parameters:
+        old_item: a failed condition returns the stored item. Without it, tablekit reads the row to say why.
+        transactions: TransactWriteItems and TransactGetItems are there.
+        index_capacity: ``ReturnConsumedCapacity=INDEXES`` is understood.
+    """
+
+    old_item: bool = True
+    transactions: bool = True
+    index_capacity: bool = True
+
+
+class Session:
+    """One table, under one name, through one port.
+
+    Parameters:
+        registry: the table's definition. port: how requests leave. name: the physical table's name.
+        capabilities: what the engine can do.
+    """
+
+    __slots__ = ("capabilities", "listeners", "name", "port", "registry")
+
+    def __init__(
+        self,
+        registry: TableDefinition,
+        port: Port,
+        name: str,
+        capabilities: Capabilities,
+        listeners: list[Callable[[str, dict[str, Any]], Any]] | None = None,
+    ) -> None:
+        self.registry = registry
+        self.port = port
+        self.name = name
+        self.capabilities = capabilities
+        self.listeners = listeners if listeners is not None else []
+
+    async def send(self, request: AnyRequest) -> Answer:
+        """Send a request, or record it when a dry run holds writes back."""
+        if request.operation in WRITES:
+            plan = dry_run_of(self.registry)
+            if plan is not None:
+                plan.record(request, self.name)
+                return Answer({}, sent=False)
+        meters = active_meters(self.registry)
+        if meters and self.capabilities.index_capacity:
+            request = _with_index_capacity(request)
+        for listener in self.listeners:
+            listener(request.operation, request.to_wire(self.name))
+        if not meters:
+            return await self.port.send(request, self.name)
+        return await self._metered(request, meters)
+
+    async def _metered(self, request: AnyRequest, meters: tuple[Meter, ...]) -> Answer:
+        began = time.perf_counter()
+        error: str | None = None
+        units: dict[str, float] = {}
+        attempts = 1
+        try:
+            answer = await self.port.send(request, self.name)
+            units = consumed_units(answer.body)
+            attempts = len(answer.attempts) or 1
+        except ServiceError as failure:
+            error = failure.code
+            attempts = len(failure.history) or 1
+            raise
+        else:
+            return answer
+        finally:
+            seen = Observation(
+                request.operation,
+                self.name,
+                request.index,
+                request.entity,
+                units,
+                attempts,
+                time.perf_counter() - began,
+                error,
+            )
+            for meter in meters:
+                meter.observe(seen)
+
+    async def gather(self, calls: Sequence[Awaitable[T]], limit: int) -> list[T]:
+        """Run calls with at most `limit` at once, and return their results in order."""
+        return await self.port.gather(list(calls), limit)
+
+    def now(self) -> datetime:
+        """The time that this write carries, aware and in UTC."""
+        return datetime.now(timezone.utc)
+
+
+def _with_index_capacity(request: AnyRequest) -> AnyRequest:
+    if isinstance(request, Request):
+        return request.replace(ReturnConsumedCapacity="INDEXES")
+    if isinstance(request, BatchRequest):
+        return BatchRequest(request.operation, request.items, capacity="INDEXES", secrets=request.secrets)
+    return TransactionRequest(
+        request.operation, request.actions, token=request.token, capacity="INDEXES", secrets=request.secrets
+    )
+
+
+class SessionSource(Protocol):
+    """What a table's face offers to the operations below it."""
+
+    def session(self) -> Session:
+        """The session of synchronous calls."""
+        ...
+
+    def aio_session(self) -> Session:
+        """The session of the running event loop."""
+        ...
+
+
+def session_for(schema: EntitySchema, *, aio: bool = False) -> Session:
+    """The present session of an entity's table."""
+    source = cast(SessionSource, schema.registry)
+    return source.aio_session() if aio else source.session()

@@ -1,0 +1,1 @@
+"""Patterns built from public names."""

@@ -1,0 +1,1 @@
+"""Tools for tables that have data."""

@@ -1,0 +1,1 @@
+"""Entities to items, items to entities, requests to wire dicts."""

@@ -1,0 +1,13 @@
+"""The fixtures of every test, and how hypothesis runs."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+pytest_plugins = ["tests.support.engines", "pytester"]
+
+# No deadline: a busy machine is not a failure. In CI the same examples each time, so that a red run can be repeated.
+settings.register_profile("tablekit", deadline=None, print_blob=True, derandomize="CI" in os.environ)
+settings.load_profile("tablekit")
