@@ -6,7 +6,14 @@ import os
 
 from hypothesis import settings
 
-pytest_plugins = ["tests.support.engines", "pytester"]
+pytest_plugins = [
+    # In this order, since each must be imported as a plugin before another imports it.
+    "pytester",
+    "tests.support.validation",
+    "tests.support.stub",
+    "tests.support.engines",
+    "tests.support.tables",
+]
 
 # No deadline: a busy machine is not a failure. In CI the same examples each time, so that a red run can be repeated.
 settings.register_profile("tablekit", deadline=None, print_blob=True, derandomize="CI" in os.environ)
