@@ -10,11 +10,11 @@ from typing import Any
 from typing_extensions import Self
 
 from tablekit._types import KeyType, Port
+from tablekit.api.aio_table import AioTable
 from tablekit.api.table_reads import TableReads
 from tablekit.api.table_writes import TableWrites
 from tablekit.definition.indexes import Index
 from tablekit.definition.registry import UnknownPolicy, UntypedPolicy
-from tablekit.errors import RequestError
 from tablekit.operations import ddl
 from tablekit.operations.binding import Binding, bound_to, current_binding
 from tablekit.operations.driver import run
@@ -176,10 +176,13 @@ class Table(TableReads, TableWrites):
         return self.binding.session()
 
     def aio_session(self) -> Session:
-        """The session of the running event loop. Raises `RequestError` until an asynchronous port is connected."""
-        raise RequestError(
-            "There is no asynchronous port for this table yet; connect one, with the extra tablekit[async]."
-        )
+        """The session of awaited calls; one client for each event loop."""
+        return self.binding.session(self.binding.aio_port)
+
+    @property
+    def aio(self) -> AioTable:
+        """The same verbs, awaited."""
+        return AioTable(self)
 
     def on_request(self, listener: Callable[[str, dict[str, Any]], Any]) -> Callable[[], None]:
         """Call `listener(operation, wire)` before each request in this context; the result takes it off again."""

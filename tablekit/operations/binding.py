@@ -10,6 +10,7 @@ from typing import Any
 from tablekit._types import Port
 from tablekit.definition.registry import TableDefinition
 from tablekit.errors import RequestError
+from tablekit.operations.async_transport import AioPort
 from tablekit.operations.session import Capabilities, Session
 from tablekit.operations.settings import Settings
 from tablekit.operations.transport import SyncPort
@@ -25,7 +26,7 @@ class Binding:
     Parameters:
         registry: the table. name: the physical table's name, or a function that gives it, asked at each session.
         settings: how DynamoDB is reached. capabilities: what the engine can do.
-        port: a port in place of the one that the settings make.
+        port, aio_port: ports in place of those that the settings make.
     """
 
     def __init__(
@@ -36,12 +37,14 @@ class Binding:
         capabilities: Capabilities,
         *,
         port: Port | None = None,
+        aio_port: Port | None = None,
     ) -> None:
         self.registry = registry
         self.given_name = name
         self.settings = settings
         self.capabilities = capabilities
         self.port: Port = port if port is not None else SyncPort(settings)
+        self.aio_port: Port = aio_port if aio_port is not None else AioPort(settings)
         self.listeners: list[Listener] = []
 
     @property
@@ -64,6 +67,12 @@ class Binding:
         close = getattr(self.port, "close", None)
         if close is not None:
             close()
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        close = getattr(self.aio_port, "aclose", None)
+        if close is not None:
+            await close()
 
 
 _bound: contextvars.ContextVar[Mapping[int, Binding]] = contextvars.ContextVar("tablekit_bound", default={})  # noqa: B039  (never changed, only replaced)

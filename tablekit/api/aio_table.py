@@ -1,0 +1,103 @@
+"""The awaited face of a table."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+from tablekit.api.entity import Entity
+from tablekit.definition.registry import TableDefinition
+from tablekit.operations import ddl
+from tablekit.operations.binding import Binding, bound_to
+from tablekit.operations.read import get_any
+from tablekit.operations.session import Session
+from tablekit.operations.settings import Settings
+
+__all__ = ["AioTable", "AioTarget"]
+
+
+class AioTarget(Protocol):
+    """What the awaited face needs of its table."""
+
+    @property
+    def binding(self) -> Binding:
+        """How the table is reached in this context."""
+        ...
+
+    def aio_session(self) -> Session:
+        """The session of awaited calls."""
+        ...
+
+    def bare_key(self, pk: Any, sk: Any) -> Any:
+        """The key of a row by its stored values."""
+        ...
+
+
+class AioTable:
+    """The verbs of a table, awaited: ``app.aio``.
+
+    Entities, keys and queries have their own ``.aio``; a query is iterated over with ``async for``.
+    """
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: Any) -> None:
+        self._table: Any = table
+
+    @property
+    def _session(self) -> Session:
+        session: Session = self._table.aio_session()
+        return session
+
+    @asynccontextmanager
+    async def connected(
+        self, *, name: str | None = None, settings: Mapping[str, Any] | None = None, **options: Any
+    ) -> AsyncGenerator[Any, None]:
+        """Reach the table in another way inside an ``async with`` block, and close the connections at its end.
+
+        Parameters:
+            name: the physical table's name. options: as for `Table.connect`; a session must be aiobotocore's.
+                Without options the table is reached as outside the block.
+        """
+        outer: Binding = self._table.binding
+        given = {**(settings or {}), **options}
+        registry: TableDefinition = self._table
+        binding = Binding(
+            registry,
+            name if name is not None else outer.given_name,
+            Settings(**given) if given else outer.settings,
+            outer.capabilities,
+            port=None if given else outer.port,
+        )
+        try:
+            with bound_to(registry, binding):
+                yield self._table
+        finally:
+            await binding.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop; they open again when the table is used."""
+        binding: Binding = self._table.binding
+        await binding.aclose()
+
+    # Rows
+
+    async def get(self, *, pk: Any, sk: Any = None, consistent: bool = False) -> Entity | None:
+        """The row under a key as it is stored, as its class; None when there is none."""
+        key = self._table._bare_key(pk, sk)
+        return await get_any(self._session, self._table, key, consistent=consistent)  # type: ignore[no-any-return]
+
+    # The physical table
+
+    async def create_table(self, **options: Any) -> bool:
+        """Create the physical table with its indexes, unless it is there; as `Table.create_table`."""
+        return await ddl.create_table(self._session, **options)
+
+    async def describe_table(self) -> dict[str, Any]:
+        """DynamoDB's description of the table. Raises `TableNotFound`."""
+        return await ddl.describe_table(self._session)
+
+    async def delete_table(self, *, wait: bool = True) -> bool:
+        """Delete the physical table with all that is in it; gives whether it was there."""
+        return await ddl.delete_table(self._session, wait=wait)

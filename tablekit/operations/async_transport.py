@@ -1,0 +1,240 @@
+"""Send requests through aiobotocore: the port of awaited calls.
+
+The names, the error map, the attempt history and the reading of answers are those of the synchronous
+transport; only waiting differs. aiobotocore is imported on the first call; it comes with the extra ``[async]``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib
+import logging
+import os
+import weakref
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
+from typing import Any, ClassVar, TypeVar
+
+from tablekit._types import Answer, WireRequest
+from tablekit.errors import RequestError
+from tablekit.operations.attempts import CURRENT, Call, register
+from tablekit.operations.errors_map import attach_history, invalid_response, is_transport_error, map_error
+from tablekit.operations.settings import Settings, client_options
+from tablekit.operations.transport import Listener, SyncPort
+
+__all__ = ["AioPort"]
+
+_log = logging.getLogger("tablekit.transport")
+
+T = TypeVar("T")
+
+
+class _LoopClient:
+    """The client of one event loop, and what closes it."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.client: Any = None
+        self.stack = AsyncExitStack()
+        self.closer: AsyncGenerator[None, None] | None = None
+        self.pid = os.getpid()
+
+    async def open(self, build: Callable[[AsyncExitStack], Awaitable[Any]]) -> Any:
+        """The client, built once however many tasks ask at the same time."""
+        if self.client is None:
+            async with self.lock:
+                if self.client is None:
+                    self.client = await build(self.stack)
+                    self.closer = _close_with_loop(self.stack)
+                    await self.closer.__anext__()
+        return self.client
+
+    async def close(self) -> None:
+        """Close the connections."""
+        self.client = None
+        if self.closer is not None:
+            await self.closer.aclose()
+            self.closer = None
+
+
+async def _close_with_loop(stack: AsyncExitStack) -> AsyncGenerator[None, None]:
+    # asyncio.run() ends the async generators that are open before it closes the loop: the one hook by which a
+    # client that nobody closed still gives its sockets back in its own loop.
+    try:
+        yield
+    finally:
+        await stack.aclose()
+
+
+class AioPort:
+    """The port of awaited calls: one client for each event loop, shared by all its tasks.
+
+    Parameters:
+        settings: how the table is reached; a session in it must be aiobotocore's.
+
+    Attributes:
+        observers: listeners of every port of the process; the same list as the synchronous port's.
+    """
+
+    observers: ClassVar[list[Listener]] = SyncPort.observers
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings if settings is not None else Settings()
+        self._listeners: tuple[Listener, ...] = ()
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClient] = weakref.WeakKeyDictionary()
+
+    def __repr__(self) -> str:
+        return f"AioPort({self.settings!r})"
+
+    def on_request(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with each request of this port; the result takes it off again."""
+        self._listeners = (*self._listeners, listener)
+
+        def remove() -> None:
+            self._listeners = tuple(each for each in self._listeners if each is not listener)
+
+        return remove
+
+    async def send(self, request: WireRequest, table: str) -> Answer:
+        """Send one request to the table of that name and return its answer.
+
+        Raises `ServiceError` or one of its kind, with the history. ``CancelledError`` stays what it is, with
+        ``history`` attached: a write that was cancelled while it was sent may have been applied.
+        """
+        call = Call(request.operation, fast=self.settings.fast_parse)
+        wire = request.to_wire(table)
+        for listener in (*self._listeners, *self.observers):
+            listener(call.operation, wire)
+        token = CURRENT.set(call)
+        try:
+            client = await self._client()
+            body: dict[str, Any] = await getattr(client, _method(call.operation))(**wire)
+        except BaseException as exc:
+            if isinstance(exc, Exception) and is_transport_error(exc):
+                raise map_error(exc, call.operation, call.attempts, table) from exc
+            attach_history(exc, call.attempts)
+            raise
+        finally:
+            CURRENT.reset(token)
+        if call.problem:
+            raise invalid_response(call.problem, call.operation, call.attempts, table)
+        _log.debug("%s on %s: %d attempts", call.operation, table, len(call.attempts))
+        return Answer(body, tuple(call.attempts))
+
+    async def sleep(self, seconds: float) -> None:
+        """Pause this task for that many seconds."""
+        await asyncio.sleep(seconds)
+
+    async def wait(self, future: Any) -> Any:
+        """Wait until a `concurrent.futures.Future` is done, and return its result.
+
+        Shielded: a cancelled waiter must not cancel the work that others wait for as well.
+        """
+        return await asyncio.shield(asyncio.wrap_future(future))
+
+    async def gather(self, calls: list[Awaitable[T]], limit: int) -> list[T]:
+        """Run calls with at most `limit` at once; results in order.
+
+        When one raises, those not begun are dropped, those running are waited for, and the error is raised.
+        When this task is cancelled, those running are cancelled too.
+        """
+        results: dict[int, T] = {}
+        queue = iter(enumerate(calls))
+        failures: list[BaseException] = []
+
+        async def worker() -> None:
+            for number, call in queue:
+                if failures:
+                    _drop(call)
+                    continue
+                try:
+                    results[number] = await call
+                except BaseException as error:
+                    failures.append(error)
+                    if isinstance(error, asyncio.CancelledError):
+                        raise
+
+        tasks = [asyncio.ensure_future(worker()) for _ in range(max(1, min(limit, len(calls))))]
+        try:
+            await asyncio.gather(*tasks)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for _, call in queue:
+                _drop(call)
+            raise
+        if failures:
+            raise failures[0]
+        return [results[number] for number in range(len(calls))]
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop. The port opens new ones when it is used again."""
+        state = self._clients.pop(asyncio.get_running_loop(), None)
+        if state is not None:
+            await state.close()
+
+    async def _client(self) -> Any:
+        loop = asyncio.get_running_loop()
+        state = self._clients.get(loop)
+        # A forked child must not share its parent's sockets: it would read answers to the parent's questions.
+        if state is None or state.pid != os.getpid():
+            state = self._clients[loop] = _LoopClient()
+        return await state.open(self._build)
+
+    async def _build(self, stack: AsyncExitStack) -> Any:
+        settings = self.settings
+        session = _session(settings)
+        options = client_options(
+            settings,
+            has_region=bool(session.get_config_variable("region")),
+            has_credentials=bool(settings.static_keys) or await session.get_credentials() is not None,
+        )
+        client = await stack.enter_async_context(
+            session.create_client("dynamodb", endpoint_url=settings.endpoint_url, config=_config(settings), **options)
+        )
+        register(client.meta.events)
+        return client
+
+
+def _drop(call: Awaitable[Any]) -> None:
+    # A coroutine that is dropped unclosed warns that it was never awaited.
+    if isinstance(call, Coroutine):
+        call.close()
+
+
+def _session(settings: Settings) -> Any:
+    try:
+        sessions = importlib.import_module("aiobotocore.session")
+    except ImportError:
+        raise RequestError('Awaited calls need the extra: pip install "tablekit[async]".') from None
+    if settings.session is None:
+        session = sessions.AioSession(profile=settings.profile)
+        if settings.is_local:
+            # An engine on this machine takes any keys: asking the metadata service for some would cost seconds.
+            session.get_component("credential_provider").remove("iam-role")
+        return session
+    if not isinstance(settings.session, sessions.AioSession):
+        raise RequestError(
+            "The session of this table is a synchronous one, which an event loop cannot wait for. Give an aiobotocore "
+            "session to app.aio.connect(session=...), or a profile, or keys."
+        )
+    return settings.session
+
+
+def _config(settings: Settings) -> Any:
+    config = importlib.import_module("aiobotocore.config")
+    return config.AioConfig(
+        connect_timeout=settings.connect_timeout,
+        read_timeout=settings.read_timeout,
+        max_pool_connections=settings.max_pool_connections,
+        retries={"total_max_attempts": settings.max_attempts, "mode": settings.retry_mode},
+        parameter_validation=False,
+    )
+
+
+@functools.cache
+def _method(operation: str) -> str:
+    name: str = importlib.import_module("botocore").xform_name(operation)
+    return name
