@@ -14,14 +14,14 @@ import os
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from tablekit._types import Answer, WireRequest
 from tablekit.errors import RequestError
 from tablekit.operations.attempts import CURRENT, Call, register
 from tablekit.operations.errors_map import attach_history, invalid_response, is_transport_error, map_error
+from tablekit.operations.listening import Listening
 from tablekit.operations.settings import Settings, client_options
-from tablekit.operations.transport import Listener, SyncPort
 
 __all__ = ["AioPort"]
 
@@ -67,34 +67,20 @@ async def _close_with_loop(stack: AsyncExitStack) -> AsyncGenerator[None, None]:
         await stack.aclose()
 
 
-class AioPort:
+class AioPort(Listening):
     """The port of awaited calls: one client for each event loop, shared by all its tasks.
 
     Parameters:
         settings: how the table is reached; a session in it must be aiobotocore's.
-
-    Attributes:
-        observers: listeners of every port of the process; the same list as the synchronous port's.
     """
 
-    observers: ClassVar[list[Listener]] = SyncPort.observers
-
     def __init__(self, settings: Settings | None = None) -> None:
+        super().__init__()
         self.settings = settings if settings is not None else Settings()
-        self._listeners: tuple[Listener, ...] = ()
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClient] = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:
         return f"AioPort({self.settings!r})"
-
-    def on_request(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with each request of this port; the result takes it off again."""
-        self._listeners = (*self._listeners, listener)
-
-        def remove() -> None:
-            self._listeners = tuple(each for each in self._listeners if each is not listener)
-
-        return remove
 
     async def send(self, request: WireRequest, table: str) -> Answer:
         """Send one request to the table of that name and return its answer.
@@ -104,8 +90,7 @@ class AioPort:
         """
         call = Call(request.operation, fast=self.settings.fast_parse)
         wire = request.to_wire(table)
-        for listener in (*self._listeners, *self.observers):
-            listener(call.operation, wire)
+        self._tell(call.operation, wire)
         token = CURRENT.set(call)
         try:
             client = await self._client()

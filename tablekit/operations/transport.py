@@ -20,6 +20,7 @@ from tablekit._types import Answer, WireRequest
 from tablekit.operations.attempts import CURRENT, Call, register
 from tablekit.operations.driver import run
 from tablekit.operations.errors_map import attach_history, invalid_response, is_transport_error, map_error
+from tablekit.operations.listening import Listener, Listening
 from tablekit.operations.settings import Settings, client_options
 
 __all__ = ["Listener", "Settings", "SyncPort"]
@@ -27,10 +28,6 @@ __all__ = ["Listener", "Settings", "SyncPort"]
 _log = logging.getLogger("tablekit.transport")
 
 T = TypeVar("T")
-
-Listener = Callable[[str, dict[str, Any]], None]
-"""Called with the operation and the wire dict of each request, before it is sent. It must not change the dict."""
-
 
 class _Process:
     """What belongs to one process: the lock under which its clients are built.
@@ -60,19 +57,14 @@ if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
-class SyncPort:
+class SyncPort(Listening):
     """The port of synchronous calls: it never suspends, and may be shared by any number of threads.
 
     Parameters:
         settings: how the table is reached.
         sleep: pauses for a number of seconds; for tests.
         on_client: called with each botocore client that is built, the first one and one after a fork.
-
-    Attributes:
-        observers: listeners of every port of the process; for tests that check all requests.
     """
-
-    observers: ClassVar[list[Listener]] = []
 
     def __init__(
         self,
@@ -81,10 +73,10 @@ class SyncPort:
         sleep: Callable[[float], None] = time.sleep,
         on_client: Callable[[Any], None] | None = None,
     ) -> None:
+        super().__init__()
         self.settings = settings if settings is not None else Settings()
         self._sleep = sleep
         self._on_client = on_client
-        self._listeners: tuple[Listener, ...] = ()
         self._built: tuple[_Process, Any] | None = None
 
     def __repr__(self) -> str:
@@ -100,15 +92,6 @@ class SyncPort:
                 raise map_error(exc, "Connect") from exc
             raise
 
-    def on_request(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with each request of this port; the result takes it off again."""
-        self._listeners = (*self._listeners, listener)
-
-        def remove() -> None:
-            self._listeners = tuple(each for each in self._listeners if each is not listener)
-
-        return remove
-
     async def send(self, request: WireRequest, table: str) -> Answer:
         """Send one request to the table of that name and return its answer.
 
@@ -118,8 +101,7 @@ class SyncPort:
         """
         call = Call(request.operation, fast=self.settings.fast_parse)
         wire = request.to_wire(table)
-        for listener in (*self._listeners, *self.observers):
-            listener(call.operation, wire)
+        self._tell(call.operation, wire)
         started = time.perf_counter()
         body = self._dispatch(call, wire, table)
         _log.debug(
