@@ -247,7 +247,7 @@ def _join(jobs: list[_Job], plan: SplitPlan, target: Path) -> dict[str, Output]:
         path = target / f"{output}{SUFFIXES[plan.format]}"
         temporary = path.with_name(f".{path.name}.part")
         join_parts(plan, output, parts[output], temporary)
-        os.replace(temporary, path)
+        temporary.replace(path)
         outputs[output] = Output(output, path, rows[output], sizes[output])
     return outputs
 
@@ -258,7 +258,7 @@ def _write_whole(path: Path, text: str) -> None:
     with temporary.open("w", encoding="utf-8") as file:
         file.write(text)
         _flush(file)
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
 def _flush(file: IO[Any]) -> None:

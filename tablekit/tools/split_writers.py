@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -64,7 +64,7 @@ class _Part:
 
     def close(self) -> None:
         self.file.close()
-        os.replace(self.temporary, self.path)
+        self.temporary.replace(self.path)
 
     def abandon(self) -> None:
         self.file.close()
@@ -117,7 +117,7 @@ def plain_json(value: Mapping[str, Any]) -> str:
         return "null"
     if tag == "M":
         return plain_item(inner)
-    write = {"L": plain_json, "NS": _digits, "SS": _quoted, "BS": _quoted}[tag]
+    write: Callable[[Any], str] = {"L": plain_json, "NS": _digits, "SS": _quoted, "BS": _quoted}[tag]
     return "[" + ",".join(map(write, inner)) + "]"
 
 
@@ -200,7 +200,7 @@ class _Parquet:
     def close(self) -> None:
         self._flush()
         self.writer.close()
-        os.replace(self.temporary, self.path)
+        self.temporary.replace(self.path)
 
     def abandon(self) -> None:
         self.writer.close()
