@@ -75,16 +75,16 @@ def _table_key(wanted: Mapping[str, Any], description: Mapping[str, Any]) -> lis
 def _attribute_types(app: TableDefinition, description: Mapping[str, Any]) -> list[Difference]:
     found = []
     for definition in description.get("AttributeDefinitions", []):
-        name, type = definition["AttributeName"], definition["AttributeType"]
+        name, tag = definition["AttributeName"], definition["AttributeType"]
         used = {*app.key_names, *(key for index in app.indexes.values() for key in index.keys)}
-        if name in used and app.key_type(name) != type:
+        if name in used and app.key_type(name) != tag:
             found.append(
                 Difference(
                     f"the key attribute {name}",
                     app.key_type(name),
-                    type,
+                    tag,
                     "Writes are refused with a type mismatch.",
-                    f"Say what the table has: Table(..., key_types={{{name!r}: {type!r}}}).",
+                    f"Say what the table has: Table(..., key_types={{{name!r}: {tag!r}}}).",
                 )
             )
     return found
@@ -128,8 +128,8 @@ def _index_differences(
     found = []
     keys, theirs = _keys(declared["KeySchema"]), _keys(present["KeySchema"])
     additive = (
-        "An index's key and projection cannot be changed: add another index under a new name, fill it with the backfill, "
-        "move the queries, then drop this one."
+        "An index's key and projection cannot be changed: add another index under a new name, fill it with the "
+        "backfill, move the queries, then drop this one."
     )
     if keys != theirs:
         found.append(Difference(f"the key of {word} {name}", keys, theirs, "Queries of it fail.", additive))

@@ -117,7 +117,8 @@ def plain_json(value: Mapping[str, Any]) -> str:
         return "null"
     if tag == "M":
         return plain_item(inner)
-    write: Callable[[Any], str] = {"L": plain_json, "NS": _digits, "SS": _quoted, "BS": _quoted}[tag]
+    writers: dict[str, Callable[[Any], str]] = {"L": plain_json, "NS": _digits, "SS": _quoted, "BS": _quoted}
+    write = writers[tag]
     return "[" + ",".join(map(write, inner)) + "]"
 
 

@@ -1,0 +1,227 @@
+"""The lock: what the classes say of stored rows, kept in a file, so that a change that orphans rows is seen.
+
+The file is written by `write_lock` and kept with the code. `check_lock` compares the classes with it and says in
+words what each change would do to the rows that are there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+
+from tablekit.definition.registry import TableDefinition
+from tablekit.definition.schema import EntitySchema
+from tablekit.errors import TablekitError
+
+__all__ = ["LOCK_NAME", "Change", "LockError", "check_lock", "describe", "write_lock"]
+
+LOCK_NAME = "tablekit.lock.json"
+_VERSION = 1
+
+
+class LockError(TablekitError):
+    """The lock file cannot be read."""
+
+
+@attrs.frozen
+class Change:
+    """One change of the classes since the lock was written.
+
+    Attributes:
+        entity: the stored type concerned, or ``""`` for the table. what: the change. consequence: what it does to the
+            rows that are there, and the way round. severity: ``"error"`` when rows are orphaned or misread.
+    """
+
+    entity: str
+    what: str
+    consequence: str
+    severity: Literal["error", "note"] = "error"
+
+    def __str__(self) -> str:
+        return f"{self.entity or 'table'}: {self.what}. {self.consequence}"
+
+
+def describe(app: TableDefinition) -> dict[str, Any]:
+    """What is locked of an app, as plain data in a stable order."""
+    return {
+        "version": _VERSION,
+        "table": {"pk": app.pk, "sk": app.sk, "type_attribute": app.type_attribute, "separator": app.separator},
+        "indexes": {
+            name: {"pk": list(index.pk), "sk": list(index.sk), "local": index.local}
+            for name, index in sorted(app.indexes.items())
+        },
+        "entities": {schema.type: _entity(schema) for schema in sorted(app.entities.values(), key=lambda s: s.type)},
+    }
+
+
+def _entity(schema: EntitySchema) -> dict[str, Any]:
+    return {
+        "aliases": sorted(schema.aliases),
+        "keys": {key.attribute: key.template.text for key in schema.keys},
+        "index_keys": {
+            index_key.index.name: {key.attribute: key.template.text for key in index_key.keys}
+            for _, index_key in sorted(schema.index_keys.items())
+        },
+        "fields": {
+            field.attribute: {
+                "field": field.name,
+                "tags": sorted(field.codec.tags),
+                "type": field.codec.name,
+                "required": field.missing is None,
+            }
+            for field in sorted(schema.fields, key=lambda field: field.attribute)
+        },
+    }
+
+
+def write_lock(app: TableDefinition, path: str | Path = LOCK_NAME) -> Path:
+    """Write the lock of an app; gives the file."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.part")
+    temporary.write_text(json.dumps(describe(app), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    temporary.replace(target)
+    return target
+
+
+def check_lock(app: TableDefinition, path: str | Path = LOCK_NAME) -> list[Change]:
+    """What changed in the classes since the lock was written. Raises `LockError` for a file that is none."""
+    source = Path(path)
+    try:
+        locked = json.loads(source.read_text(encoding="utf-8"))
+        if locked["version"] != _VERSION:
+            raise LockError(f"{source} was written by another version of tablekit; write it anew.")
+        return _compare(locked, describe(app))
+    except FileNotFoundError:
+        raise LockError(f"There is no {source}. Write it with `tablekit lock`, and keep it with the code.") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise LockError(f"{source} is no lock of tablekit. Write it anew with `tablekit lock`.") from None
+
+
+def _compare(locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Change]:
+    found = [
+        Change("", f"{name} was {locked['table'][name]!r} and is {value!r}", "No stored row is found any more.")
+        for name, value in present["table"].items()
+        if locked["table"].get(name) != value
+    ]
+    for name, index in locked["indexes"].items():
+        if name not in present["indexes"]:
+            found.append(Change("", f"index {name} is gone", "Queries that used it have to be moved.", "note"))
+        elif present["indexes"][name] != index:
+            found.append(Change("", f"the key of index {name} changed", "Its rows are not found by the new key."))
+    return found + _entities(locked["entities"], present["entities"])
+
+
+def _entities(locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Change]:
+    spellings = {alias: type for type, entity in present.items() for alias in entity["aliases"]}
+    found: list[Change] = []
+    for type, entity in locked.items():
+        if type in present:
+            found += _entity_changes(type, entity, present[type])
+        elif type in spellings:
+            found += _entity_changes(spellings[type], entity, present[spellings[type]])
+        else:
+            found.append(
+                Change(
+                    type,
+                    "no class has this type any more",
+                    "Its rows become UnknownEntityType. If the class was renamed, keep the old name: "
+                    f"aliases=({type!r},), or type={type!r}.",
+                )
+            )
+    for type, entity in present.items():
+        for alias in entity["aliases"]:
+            if alias in locked and type in locked:
+                found.append(
+                    Change(
+                        type,
+                        f"takes over the type {alias!r} of another class",
+                        "Rows of the old class are read as the new one.",
+                    )
+                )
+    return found
+
+
+def _entity_changes(name: str, locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Change]:
+    found: list[Change] = []
+    for alias in locked["aliases"]:
+        if alias not in present["aliases"] and alias != name:
+            found.append(Change(name, f"the alias {alias!r} is gone", "Rows under the old spelling become unknown."))
+    for attribute, template in locked["keys"].items():
+        now = present["keys"].get(attribute)
+        if now != template:
+            found.append(
+                Change(
+                    name,
+                    f"the key {attribute} was {template!r} and is {now!r}",
+                    "Rows that are there lie under the old key and are not found by get, update and delete. Keep the "
+                    "template, or move the rows first.",
+                )
+            )
+    found += _index_key_changes(name, locked["index_keys"], present["index_keys"])
+    return found + _field_changes(name, locked["fields"], present["fields"])
+
+
+def _index_key_changes(name: str, locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Change]:
+    found: list[Change] = []
+    for index, keys in locked.items():
+        now = present.get(index)
+        if now is None:
+            found.append(
+                Change(name, f"its key in index {index} is gone", "Rows keep their old keys there, which go stale.")
+            )
+        elif now != keys:
+            found.append(
+                Change(
+                    name,
+                    f"its key in index {index} changed",
+                    "Rows that are there lie under the old key until they are written again: run the backfill of index "
+                    "keys.",
+                )
+            )
+    return found
+
+
+def _field_changes(name: str, locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Change]:
+    found: list[Change] = []
+    for attribute, field in locked.items():
+        now = present.get(attribute)
+        if now is None:
+            found.append(
+                Change(
+                    name,
+                    f"the attribute {attribute!r} is not declared any more",
+                    "It stays on the rows and is not seen. If the field was renamed, keep the stored name: "
+                    f"field(name={attribute!r}).",
+                    "note",
+                )
+            )
+        elif not set(field["tags"]) <= set(now["tags"]):
+            found.append(
+                Change(
+                    name,
+                    f"{attribute!r} was stored as {'/'.join(field['tags'])} and is read as {'/'.join(now['tags'])}",
+                    "Rows that are there become DecodeError. Use a codec that reads both, or rewrite the rows first.",
+                )
+            )
+        elif now["required"] and not field["required"]:
+            found.append(
+                Change(
+                    name,
+                    f"{attribute!r} is required now",
+                    "Rows without it become DecodeError. Give it a default, or on_missing=.",
+                )
+            )
+    for attribute, field in present.items():
+        if attribute not in locked and field["required"]:
+            found.append(
+                Change(
+                    name,
+                    f"{attribute!r} is new and required",
+                    "Rows that are there lack it and become DecodeError. Give it a default, or on_missing=.",
+                )
+            )
+    return found
