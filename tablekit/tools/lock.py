@@ -116,28 +116,28 @@ def _compare(locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Chan
 
 
 def _entities(locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Change]:
-    spellings = {alias: type for type, entity in present.items() for alias in entity["aliases"]}
+    spellings = {alias: name for name, entity in present.items() for alias in entity["aliases"]}
     found: list[Change] = []
-    for type, entity in locked.items():
-        if type in present:
-            found += _entity_changes(type, entity, present[type])
-        elif type in spellings:
-            found += _entity_changes(spellings[type], entity, present[spellings[type]])
+    for name, entity in locked.items():
+        if name in present:
+            found += _entity_changes(name, entity, present[name])
+        elif name in spellings:
+            found += _entity_changes(spellings[name], entity, present[spellings[name]])
         else:
             found.append(
                 Change(
-                    type,
+                    name,
                     "no class has this type any more",
                     "Its rows become UnknownEntityType. If the class was renamed, keep the old name: "
-                    f"aliases=({type!r},), or type={type!r}.",
+                    f"aliases=({name!r},), or type={name!r}.",
                 )
             )
-    for type, entity in present.items():
+    for name, entity in present.items():
         for alias in entity["aliases"]:
-            if alias in locked and type in locked:
+            if alias in locked and name in locked:
                 found.append(
                     Change(
-                        type,
+                        name,
                         f"takes over the type {alias!r} of another class",
                         "Rows of the old class are read as the new one.",
                     )
@@ -147,9 +147,10 @@ def _entities(locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Cha
 
 def _entity_changes(name: str, locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Change]:
     found: list[Change] = []
-    for alias in locked["aliases"]:
-        if alias not in present["aliases"] and alias != name:
-            found.append(Change(name, f"the alias {alias!r} is gone", "Rows under the old spelling become unknown."))
+    gone = [alias for alias in locked["aliases"] if alias not in present["aliases"] and alias != name]
+    found += [
+        Change(name, f"the alias {alias!r} is gone", "Rows under the old spelling become unknown.") for alias in gone
+    ]
     for attribute, template in locked["keys"].items():
         now = present["keys"].get(attribute)
         if now != template:
