@@ -156,7 +156,7 @@ def test_a_changed_key_template_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_changed_wire_type_is_an_error_and_a_wider_one_is_not(tmp_path: Path) -> None:
-    """int to str cannot read what is there; int to int or None can."""
+    """Int to str cannot read what is there; int to int or None can."""
     before = {"fields": {"n": Field[int]}}
 
     assert locked(tmp_path, before, {"fields": {"n": Field[str]}}) == ["error: 'n' was stored as N and is read as S"]
