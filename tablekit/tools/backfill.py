@@ -1,0 +1,388 @@
+"""Stamping the type onto rows that lack it, and index keys onto rows whose keys are missing or stale.
+
+It works beside live writers. Each write is an UpdateItem of those attributes alone, under a condition that the
+row is there, still lacks what is added, and still has the values that an index key is made of: a row that was
+deleted is not brought back, and nothing a writer did in between is undone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import attrs
+
+from tablekit._types import AttributeValue, Item
+from tablekit.codecs.compare import equal_wire
+from tablekit.definition.registry import TableDefinition
+from tablekit.definition.schema import EntitySchema
+from tablekit.errors import DataError, RequestError, ServiceError
+from tablekit.expressions.actions import Action, remove_attribute, set_attribute
+from tablekit.expressions.conditions import Condition, all_of, attribute_exists, attribute_not_exists, equals
+from tablekit.operations.driver import run
+from tablekit.operations.observe import consumed_units
+from tablekit.operations.outcome import decide_failure
+from tablekit.operations.session import Session, SessionSource
+from tablekit.tools.scanning import (
+    Checkpoint,
+    RateLimit,
+    SegmentScan,
+    Size,
+    parse_segments,
+    recovery_enabled,
+    run_segments,
+    table_size,
+)
+from tablekit.wire.items import decoder
+from tablekit.wire.rendering import Renderer
+from tablekit.wire.requests import Request
+
+__all__ = ["BackfillReport", "Left", "Plan", "backfill", "backfill_async"]
+
+Infer = Callable[[Mapping[str, Any]], "str | None"]
+"""Given a row in DynamoDB JSON, the type it is of; None where it cannot tell."""
+
+LISTED = 1_000
+"""Rows that are left are listed up to this number, and counted beyond it."""
+
+
+@attrs.frozen
+class Plan:
+    """What a backfill is about to do.
+
+    Attributes:
+        size: the table's size. segments: how many are scanned. read_units: what the scan will consume about.
+        write_units: what it will consume at most, were every row written. recovery: whether the table has
+            point-in-time recovery; None where the engine does not say.
+    """
+
+    size: Size
+    segments: int
+    read_units: float
+    write_units: float
+    recovery: bool | None
+
+
+@attrs.frozen
+class Left:
+    """A row that was left as it is.
+
+    Attributes:
+        pk, sk: its key. reason: why.
+    """
+
+    pk: Any
+    sk: Any
+    reason: str
+
+
+@attrs.frozen
+class BackfillReport:
+    """What a backfill did.
+
+    Attributes:
+        scanned: rows read. typed: rows that got a type. indexed: rows whose index keys were set or removed.
+        moved: rows that a live writer changed or deleted in between, and that were left to it.
+        left: rows that could not be told or read, the first thousand; ambiguous: how many in all.
+        by_type: rows typed, by type. dry_run: whether nothing was written. resumed: whether it went on from a
+            checkpoint; the counts are then those of the whole run.
+        units: capacity units of this run.
+    """
+
+    scanned: int
+    typed: int
+    indexed: int
+    moved: int
+    ambiguous: int
+    left: tuple[Left, ...]
+    by_type: Mapping[str, int]
+    dry_run: bool
+    resumed: bool
+    units: float
+
+
+def backfill(
+    app: TableDefinition,
+    *,
+    infer: Infer | None = None,
+    types: bool = True,
+    index_keys: bool = False,
+    segments: int | str = 4,
+    parallel: int = 4,
+    rate: float | None = None,
+    page_size: int = 500,
+    checkpoint: str | Path | None = None,
+    dry_run: bool = False,
+    require_recovery: bool = True,
+    announce: Callable[[Plan], Any] | None = None,
+    progress: Callable[[Mapping[str, int]], Any] | None = None,
+) -> BackfillReport:
+    """Stamp types, and index keys, onto the rows that lack them.
+
+    Parameters:
+        infer: tells the type of a row; by default the one class whose key templates could have rendered its key.
+        types: stamp types. index_keys: set index keys that are missing, and mend those that are stale.
+        segments: how many segments the table is scanned in, or ``"0-63/1024"`` for a share of them, so that several
+            machines can do one run. parallel: how many are worked on at once.
+        rate: capacity units a second, reads and writes together; None for no limit. page_size: rows that one request
+            reads; after each page the checkpoint is written.
+        checkpoint: a file from which an interrupted run goes on. dry_run: write nothing, and count what would be.
+        require_recovery: refuse a table without point-in-time recovery.
+        announce: called with the `Plan` before anything is read. progress: called with the counts after each page.
+
+    Raises `RequestError` when the table has no point-in-time recovery and that was not waived.
+    """
+    session = cast(SessionSource, app).session()
+    return run(
+        backfill_async(
+            session,
+            infer=infer,
+            types=types,
+            index_keys=index_keys,
+            segments=segments,
+            parallel=parallel,
+            rate=rate,
+            page_size=page_size,
+            checkpoint=checkpoint,
+            dry_run=dry_run,
+            require_recovery=require_recovery,
+            announce=announce,
+            progress=progress,
+        )
+    )
+
+
+async def backfill_async(
+    session: Session,
+    *,
+    infer: Infer | None,
+    types: bool,
+    index_keys: bool,
+    segments: int | str,
+    parallel: int,
+    rate: float | None,
+    page_size: int,
+    checkpoint: str | Path | None,
+    dry_run: bool,
+    require_recovery: bool,
+    announce: Callable[[Plan], Any] | None,
+    progress: Callable[[Mapping[str, int]], Any] | None,
+) -> BackfillReport:
+    """The coroutine of `backfill`, over a session."""
+    if not types and not index_keys:
+        raise RequestError("A backfill of neither types nor index_keys has nothing to do; ask for one of them.")
+    numbers, total = parse_segments(segments) if isinstance(segments, str) else (range(segments), segments)
+    plan = await _plan(session, len(numbers), total)
+    if announce is not None:
+        announce(plan)
+    if plan.recovery is False and require_recovery and not dry_run:
+        raise RequestError(
+            f"Table {session.name!r} has no point-in-time recovery, so that a mistake could not be undone. "
+            "Enable it, or say require_recovery=False (--no-recovery)."
+        )
+    job = _Job(session, infer, types=types, index_keys=index_keys, rate=RateLimit(rate), dry_run=dry_run)
+    identity = {"table": session.name, "total": total, "types": types, "index_keys": index_keys, "dry_run": dry_run}
+    state = Checkpoint(checkpoint, identity)
+    resumed = state.resumed
+
+    async def work(segment: int) -> None:
+        start, done = state.start_of(segment)
+        scan = SegmentScan(segment, total, start=start, page_size=page_size)
+        while not done:
+            counts: Counter[str] = Counter()
+            for item in await scan.step(session, job.rate):
+                await job.row(item, counts)
+            done = scan.done
+            state.save(segment, scan.start, counts)
+            if progress is not None:
+                progress(dict(state.counts))
+
+    await run_segments(session, work, numbers, parallel)
+    return _report(state.counts, job, dry_run=dry_run, resumed=resumed)
+
+
+async def _plan(session: Session, segments: int, total: int) -> Plan:
+    size = await table_size(session)
+    share = segments / total
+    writes = size.items and -(-size.bytes // size.items) // 1024 + 1
+    return Plan(
+        size, segments, size.read_units * share, float(size.items * writes) * share, await recovery_enabled(session)
+    )
+
+
+def _report(counts: Mapping[str, int], job: _Job, *, dry_run: bool, resumed: bool) -> BackfillReport:
+    prefix = "type:"
+    return BackfillReport(
+        scanned=counts.get("scanned", 0),
+        typed=counts.get("typed", 0),
+        indexed=counts.get("indexed", 0),
+        moved=counts.get("moved", 0),
+        ambiguous=counts.get("left", 0),
+        left=tuple(job.left),
+        by_type={name[len(prefix) :]: number for name, number in counts.items() if name.startswith(prefix)},
+        dry_run=dry_run,
+        resumed=resumed,
+        units=job.units,
+    )
+
+
+class _Job:
+    """One run: what it was told, and what it met."""
+
+    def __init__(
+        self,
+        session: Session,
+        infer: Infer | None,
+        *,
+        types: bool,
+        index_keys: bool,
+        rate: RateLimit,
+        dry_run: bool,
+    ) -> None:
+        self.session = session
+        self.registry = session.registry
+        self.infer = infer
+        self.types = types
+        self.index_keys = index_keys
+        self.rate = rate
+        self.dry_run = dry_run
+        self.left: list[Left] = []
+        self.units = 0.0
+        self._lock = threading.Lock()
+
+    async def row(self, item: Item, counts: Counter[str]) -> None:
+        """Look at one row, and write what it lacks."""
+        counts["scanned"] += 1
+        schema = self._schema(item, counts)
+        if schema is None:
+            return
+        untyped = self.registry.type_attribute not in item
+        actions: list[Action] = []
+        conditions: list[Condition] = [attribute_exists(self.registry.pk)]
+        if untyped:
+            if not self.types:
+                return
+            actions.append(set_attribute(self.registry.type_attribute, {"S": schema.type}, schema.type))
+            conditions.append(attribute_not_exists(self.registry.type_attribute))
+        else:
+            conditions.append(_unmoved(self.registry.type_attribute, item))
+        indexed = self.index_keys and self._index(schema, item, actions, conditions, counts)
+        if not actions:
+            return
+        if await self._write(item, actions, conditions, counts):
+            counts["typed"] += untyped
+            counts["indexed"] += bool(indexed)
+            if untyped:
+                counts[f"type:{schema.type}"] += 1
+
+    def _schema(self, item: Item, counts: Counter[str]) -> EntitySchema | None:
+        stored = item.get(self.registry.type_attribute)
+        if stored is not None:
+            # Rows of types that nobody knows, and of our own guard rows, are not this app's to touch.
+            return self.registry.by_type.get(stored.get("S", ""))
+        if self.infer is None:
+            found = self.registry.infer(item)
+            if found is None:
+                self._leave(item, "its key fits no class, or several", counts)
+            return found
+        name = self.infer(item)
+        found = None if name is None else self.registry.by_type.get(name)
+        if found is None:
+            reason = "the function does not tell its type" if name is None else f"the function says {name!r}, no type"
+            self._leave(item, reason, counts)
+        return found
+
+    def _leave(self, item: Item, reason: str, counts: Counter[str]) -> None:
+        counts["left"] += 1
+        with self._lock:
+            if len(self.left) < LISTED:
+                pk, sk = self.registry.plain_key(item)
+                self.left.append(Left(pk, sk, reason))
+
+    def _index(
+        self,
+        schema: EntitySchema,
+        item: Item,
+        actions: list[Action],
+        conditions: list[Condition],
+        counts: Counter[str],
+    ) -> bool:
+        """Add the actions that bring a row's index keys to what a put would write."""
+        try:
+            entity = decoder(schema)(item)
+            wanted = _index_attributes(schema, entity.__dict__)
+        except (DataError, RequestError) as error:
+            self._leave(item, f"its index keys cannot be told ({type(error).__name__})", counts)
+            return False
+        before = len(actions)
+        sources: set[str] = set()
+        for index_key in schema.index_keys.values():
+            changed = False
+            for key in index_key.written:
+                value = wanted.get(key.attribute)
+                if not equal_wire(item.get(key.attribute), value):
+                    changed = True
+                    actions.append(
+                        remove_attribute(key.attribute)
+                        if value is None
+                        else set_attribute(key.attribute, value, key.attribute)
+                    )
+                    conditions.append(_unmoved(key.attribute, item))
+            if changed:
+                sources.update(index_key.names)
+        for name in sorted(sources):
+            attribute = schema.by_name[name].attribute
+            if attribute not in self.registry.key_names:
+                conditions.append(_unmoved(attribute, item))
+        return len(actions) > before
+
+    async def _write(
+        self, item: Item, actions: Sequence[Action], conditions: Sequence[Condition], counts: Counter[str]
+    ) -> bool:
+        if self.dry_run:
+            return True
+        renderer = Renderer()
+        request = Request(
+            "UpdateItem",
+            {
+                "Key": {name: item[name] for name in self.registry.key_names},
+                "UpdateExpression": renderer.render_update(actions),
+                "ConditionExpression": renderer.render_condition(all_of(*conditions)),
+                "ExpressionAttributeNames": renderer.names,
+                "ExpressionAttributeValues": renderer.values,
+                "ReturnConsumedCapacity": "TOTAL",
+            },
+        )
+        try:
+            answer = await self.session.send(request)
+        except ServiceError as error:
+            if error.code != "ConditionalCheckFailedException":
+                raise
+            # After a lost answer our own first write fails the condition; it is the same write, and done.
+            if decide_failure(error.history).outcome == "failed":
+                counts["moved"] += 1
+                return False
+            return True
+        units = sum(consumed_units(answer.body).values())
+        with self._lock:
+            self.units += units
+        pause = self.rate.pause(units)
+        if pause:
+            await self.session.port.sleep(pause)
+        return True
+
+
+def _index_attributes(schema: EntitySchema, values: Mapping[str, Any]) -> dict[str, AttributeValue]:
+    found: dict[str, AttributeValue] = {}
+    for index_key in schema.index_keys.values():
+        found.update(index_key.render(values, schema.name) or {})
+    return found
+
+
+def _unmoved(attribute: str, item: Item) -> Condition:
+    """The attribute is as it was when the row was read."""
+    value = item.get(attribute)
+    return attribute_not_exists(attribute) if value is None else equals(attribute, value, f"{attribute}_seen")
