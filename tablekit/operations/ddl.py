@@ -170,7 +170,7 @@ async def _wait_active(session: Session, timeout: float) -> None:
 
 
 async def _set_ttl(session: Session, attribute: str | None) -> None:
-    if attribute is None:
+    if attribute is None or not session.capabilities.ttl:
         return
     answer = await session.send(Request("DescribeTimeToLive", {}))
     present = answer.body.get("TimeToLiveDescription", {})

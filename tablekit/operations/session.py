@@ -13,14 +13,14 @@ from tablekit._types import Answer, Port
 from tablekit.definition.registry import TableDefinition
 from tablekit.definition.schema import EntitySchema
 from tablekit.errors import ServiceError
+from tablekit.operations.calls import calling, watched
 from tablekit.operations.observe import (
     WRITES,
     AnyRequest,
     Meter,
-    Observation,
     active_meters,
-    consumed_units,
     dry_run_of,
+    observed,
 )
 from tablekit.wire.requests import BatchRequest, Request, TransactionRequest
 
@@ -36,12 +36,13 @@ class Capabilities:
     Parameters:
         old_item: a failed condition returns the stored item. Without it, tablekit reads the row to say why.
         transactions: TransactWriteItems and TransactGetItems are there.
-        index_capacity: ``ReturnConsumedCapacity=INDEXES`` is understood.
+        index_capacity: ``ReturnConsumedCapacity=INDEXES`` is understood. ttl: tables have a time to live.
     """
 
     old_item: bool = True
     transactions: bool = True
     index_capacity: bool = True
+    ttl: bool = True
 
 
 class Session:
@@ -49,10 +50,10 @@ class Session:
 
     Parameters:
         registry: the table's definition. port: how requests leave. name: the physical table's name.
-        capabilities: what the engine can do.
+        capabilities: what the engine can do. awaited: whether the calls are awaited in an event loop.
     """
 
-    __slots__ = ("capabilities", "listeners", "name", "port", "registry")
+    __slots__ = ("awaited", "capabilities", "listeners", "name", "port", "registry")
 
     def __init__(
         self,
@@ -61,55 +62,63 @@ class Session:
         name: str,
         capabilities: Capabilities,
         listeners: list[Callable[[str, dict[str, Any]], Any]] | None = None,
+        *,
+        awaited: bool = False,
     ) -> None:
         self.registry = registry
         self.port = port
         self.name = name
         self.capabilities = capabilities
         self.listeners = listeners if listeners is not None else []
+        self.awaited = awaited
 
     async def send(self, request: AnyRequest) -> Answer:
         """Send a request, or record it when a dry run holds writes back."""
         if request.operation in WRITES:
             plan = dry_run_of(self.registry)
             if plan is not None:
-                plan.record(request, self.name)
+                plan.record(request, self.name, self.registry)
                 return Answer({}, sent=False)
+        if watched(self.registry):
+            # A call that says nothing of itself is seen as the request that it sends.
+            with calling(self.registry, self.name, request.operation, (request.entity,) if request.entity else ()):
+                return await self._send(request)
+        return await self._send(request)
+
+    async def _send(self, request: AnyRequest) -> Answer:
         meters = active_meters(self.registry)
-        if meters and self.capabilities.index_capacity:
-            request = _with_index_capacity(request)
+        request = self.prepared(request)
         for listener in self.listeners:
             listener(request.operation, request.to_wire(self.name))
         if not meters:
             return await self.port.send(request, self.name)
         return await self._metered(request, meters)
 
+    def prepared(self, request: AnyRequest) -> AnyRequest:
+        """A request as it is sent: a meter asks for the capacity of each index."""
+        if self.capabilities.index_capacity and active_meters(self.registry):
+            return _with_index_capacity(request)
+        return request
+
     async def _metered(self, request: AnyRequest, meters: tuple[Meter, ...]) -> Answer:
         began = time.perf_counter()
+        body: dict[str, Any] = {}
         error: str | None = None
-        units: dict[str, float] = {}
         attempts = 1
         try:
             answer = await self.port.send(request, self.name)
-            units = consumed_units(answer.body)
-            attempts = len(answer.attempts) or 1
+            body, attempts = answer.body, len(answer.attempts) or 1
         except ServiceError as failure:
-            error = failure.code
-            attempts = len(failure.history) or 1
+            error, attempts = failure.code, len(failure.history) or 1
+            raise
+        except BaseException as stopped:
+            error = type(stopped).__name__
             raise
         else:
             return answer
         finally:
-            seen = Observation(
-                request.operation,
-                self.name,
-                request.index,
-                request.entity,
-                units,
-                attempts,
-                time.perf_counter() - began,
-                error,
-            )
+            seconds = time.perf_counter() - began
+            seen = observed(request, self.name, self.registry, body, attempts=attempts, seconds=seconds, error=error)
             for meter in meters:
                 meter.observe(seen)
 

@@ -305,7 +305,7 @@ _WORDS: dict[str, tuple[str, str, str]] = {
         "warning",
     ),
     "hot-partition": (
-        "The partition {subject!r} holds a large share of the rows: one takes 3,000 read and 1,000 write units a second.",
+        "The partition {subject!r} holds a large share of the rows; one takes 3,000 read, 1,000 write units a second.",
         "Spread the key, or move what is written often to partitions of its own.",
         "warning",
     ),

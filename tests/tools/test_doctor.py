@@ -97,10 +97,12 @@ def test_no_field_value_is_shown(connect: Connect, engine: Engine) -> None:
 
 def test_a_sample_reads_part_of_the_table(connect: Connect, engine: Engine) -> None:
     """A tenth of the segments is read, and the share is said."""
-    diagnosis = examine(connect, engine, *(row(number) for number in range(1, 40)), sample=0.1)
+    rows = [row(number, PK={"S": f"P#{number}"}, ward={"S": f"{number}"}) for number in range(1, 61)]
+
+    diagnosis = examine(connect, engine, *rows, sample=0.1)
 
     assert diagnosis.sample == 0.1
-    assert diagnosis.rows < 39
+    assert diagnosis.rows < 50
 
 
 @pytest.mark.parametrize("sample", [0, -1, 1.5])
