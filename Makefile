@@ -6,9 +6,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10 p
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?=
 
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test check bench docs wheel clean
 .DELETE_ON_ERROR:
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make check   formatting, lint, types, layers"
 	@echo "make bench   the benchmarks"
 	@echo "make docs    build the documentation into docs/_build"
+	@echo "make wheel   build the wheel into dist, and try it in an environment of its own"
 	@echo "make clean   remove what these made"
 
 demo: $(VENV)/.installed-demo
@@ -38,6 +39,13 @@ bench: $(VENV)/.installed-test
 docs: $(VENV)/.installed-test $(VENV)/.installed-docs
 	$(BIN)/sphinx-build --fail-on-warning --quiet -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+wheel: $(BIN)/python
+	rm -rf dist build/wheel-env
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/python -m venv build/wheel-env
+	build/wheel-env/bin/python -m pip --disable-pip-version-check install --quiet "$$(ls dist/*.whl)[local]"
+	cd build && wheel-env/bin/python ../.ci/try_wheel.py ../README.md
 
 clean:
 	rm -rf $(VENV) tests/node_modules docs/_build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

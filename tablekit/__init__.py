@@ -5,11 +5,14 @@ Importing this package has no side effect: pynamodb and botocore are imported wi
 
 from __future__ import annotations
 
+from tablekit.api.batch import AioBatch, Batch
 from tablekit.api.entity import Entity
 from tablekit.api.index import BoundIndex, index_key
 from tablekit.api.keys import Key
 from tablekit.api.query import Grouped, Page, Query
+from tablekit.api.streams import StreamChange, StreamRouter
 from tablekit.api.table import Table
+from tablekit.api.transaction import AioTransaction, Transaction
 from tablekit.codecs.base import Codec
 from tablekit.codecs.custom import custom_codec
 from tablekit.codecs.resolve import register_codec
@@ -29,6 +32,7 @@ from tablekit.errors import (
     ExpressionError,
     IdempotencyMismatch,
     InvalidResponse,
+    InvalidStreamRecord,
     ItemExists,
     ItemNotFound,
     KeyChanged,
@@ -41,6 +45,7 @@ from tablekit.errors import (
     RequestError,
     ServerFault,
     ServiceError,
+    SeveralItems,
     StaleEntity,
     TablekitError,
     TableNotFound,
@@ -58,10 +63,19 @@ from tablekit.errors import (
 from tablekit.expressions.columns import Column
 from tablekit.expressions.conditions import Condition
 from tablekit.operations.dispatch import RawItem
+from tablekit.operations.estimates import Alternative, Estimate, WriteEstimate
+from tablekit.operations.explain import Explanation
+from tablekit.operations.observe import DryRun, Meter, Observation, PlannedRequest
 from tablekit.operations.session import Capabilities
+from tablekit.patterns.counter import ShardedCounter
+from tablekit.patterns.singleton import Singleton
 
 __all__ = [
     "AccessDenied",
+    "AioBatch",
+    "AioTransaction",
+    "Alternative",
+    "Batch",
     "BatchIncomplete",
     "BoundIndex",
     "CancellationReason",
@@ -75,14 +89,18 @@ __all__ = [
     "DataError",
     "DecodeError",
     "DefinitionError",
+    "DryRun",
     "EncodeError",
     "Entity",
+    "Estimate",
+    "Explanation",
     "ExpressionError",
     "Field",
     "GlobalIndex",
     "Grouped",
     "IdempotencyMismatch",
     "InvalidResponse",
+    "InvalidStreamRecord",
     "ItemExists",
     "ItemNotFound",
     "Key",
@@ -90,21 +108,29 @@ __all__ = [
     "KeyPartError",
     "LimitExceeded",
     "LocalIndex",
+    "Meter",
     "MissingEntityType",
     "NotLoaded",
+    "Observation",
     "Page",
     "PartialEntity",
+    "PlannedRequest",
     "Query",
     "QueryError",
     "RawItem",
     "RequestError",
     "ServerFault",
     "ServiceError",
+    "ShardedCounter",
+    "Singleton",
     "StaleEntity",
+    "StreamChange",
+    "StreamRouter",
     "Table",
     "TableNotFound",
     "TablekitError",
     "Throttled",
+    "Transaction",
     "TransactionCancelled",
     "TransactionConflict",
     "TransactionInProgress",
@@ -112,6 +138,7 @@ __all__ = [
     "UnknownEntityType",
     "ValidationFailed",
     "VersionConflict",
+    "WriteEstimate",
     "WriteOutcomeUnknown",
     "WrongEntityType",
     "created_at",

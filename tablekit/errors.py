@@ -17,9 +17,11 @@
     │   ├── UnknownEntityType            its type is no registered class
     │   ├── MissingEntityType            it has no type
     │   ├── WrongEntityType              its type is another class's
-    │   └── DecodeError                  an attribute is not what the field can read
+    │   ├── DecodeError                  an attribute is not what the field can read
+    │   └── InvalidStreamRecord          an event is not a stream's, or of another table's stream
     ├── NotLoaded                        a field of a partially loaded entity
     ├── ItemNotFound(LookupError)        get_or_raise, update or save of a missing row
+    ├── SeveralItems(LookupError)        several items where exactly one was asked for
     ├── ConditionFailed                  a condition did not hold; carries the stored item
     │   ├── ItemExists                   create of a row that is there
     │   ├── VersionConflict              another writer was first
@@ -65,6 +67,7 @@ __all__ = [
     "ExpressionError",
     "IdempotencyMismatch",
     "InvalidResponse",
+    "InvalidStreamRecord",
     "ItemExists",
     "ItemNotFound",
     "KeyChanged",
@@ -77,6 +80,7 @@ __all__ = [
     "RequestError",
     "ServerFault",
     "ServiceError",
+    "SeveralItems",
     "StaleEntity",
     "TableNotFound",
     "TablekitError",
@@ -304,6 +308,19 @@ class DecodeError(DataError):
         self.attribute = attribute
 
 
+class InvalidStreamRecord(DataError):
+    """What was given as a stream's event or record does not have the shape of one, or is of another table.
+
+    Attributes:
+        event_id: the record's event id. sequence_number: its place in the stream. Both are None where it has none.
+    """
+
+    def __init__(self, message: str, *, event_id: str | None = None, sequence_number: str | None = None) -> None:
+        super().__init__(message)
+        self.event_id = event_id
+        self.sequence_number = sequence_number
+
+
 class NotLoaded(TablekitError):
     """A field of a partially loaded entity was touched that the read did not bring.
 
@@ -331,6 +348,10 @@ class ItemNotFound(TablekitError, LookupError):
         self.entity = entity
         self.pk = pk
         self.sk = sk
+
+
+class SeveralItems(TablekitError, LookupError):
+    """There are several items where exactly one was asked for."""
 
 
 class ConditionFailed(TablekitError):

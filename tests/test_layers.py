@@ -22,7 +22,7 @@ LAYERS = (
     ("tools", "cli", "_engine", "local", "testing"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-TO_THE_NETWORK = {"transport", "clients", "errors_map", "attempts", "async_transport"}
+TO_THE_NETWORK = {"transport", "clients", "errors_map", "attempts", "async_transport", "direct", "direct_proxy"}
 
 SOURCES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

@@ -20,30 +20,30 @@ P = ParamSpec("P")
 
 
 class BoundClass(Generic[E]):
-    """The ``.aio`` of a class."""
+    """The ``.aio`` of a class, the `target`."""
 
-    __slots__ = ("_target",)
+    __slots__ = ("target",)
 
     def __init__(self, target: type[E]) -> None:
-        self._target = target
+        self.target = target
 
 
 class BoundEntity(Generic[E]):
-    """The ``.aio`` of an instance."""
+    """The ``.aio`` of an instance, the `target`."""
 
-    __slots__ = ("_target",)
+    __slots__ = ("target",)
 
     def __init__(self, target: E) -> None:
-        self._target = target
+        self.target = target
 
 
 class BoundKey(Generic[E]):
-    """The ``.aio`` of a key."""
+    """The ``.aio`` of a key, the `target`."""
 
-    __slots__ = ("_target",)
+    __slots__ = ("target",)
 
     def __init__(self, target: KeyBase[E]) -> None:
-        self._target = target
+        self.target = target
 
 
 def class_verb(
@@ -53,7 +53,7 @@ def class_verb(
 
     @functools.wraps(verb)
     def method(self: BoundClass[E], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
-        return verb(session_for(schema_of(self._target), aio=True), self._target, *args, **kwargs)
+        return verb(session_for(schema_of(self.target), aio=True), self.target, *args, **kwargs)
 
     return method
 
@@ -65,7 +65,7 @@ def entity_verb(
 
     @functools.wraps(verb)
     def method(self: BoundEntity[E], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
-        return verb(session_for(schema_of(self._target), aio=True), self._target, *args, **kwargs)
+        return verb(session_for(schema_of(self.target), aio=True), self.target, *args, **kwargs)
 
     return method
 
@@ -77,6 +77,6 @@ def key_verb(
 
     @functools.wraps(verb)
     def method(self: BoundKey[E], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
-        return verb(session_for(self._target.schema, aio=True), self._target, *args, **kwargs)
+        return verb(session_for(self.target.schema, aio=True), self.target, *args, **kwargs)
 
     return method

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, overload
 
 from tablekit.api.entity import Entity
+from tablekit.api.keys import Key
 from tablekit.definition.registry import TableDefinition
 from tablekit.operations import ddl
 from tablekit.operations.binding import Binding, bound_to
+from tablekit.operations.get_many import batch_get_of
 from tablekit.operations.read import get_any
 from tablekit.operations.session import Session
 from tablekit.operations.settings import Settings
 
 __all__ = ["AioTable", "AioTarget"]
+
+A = TypeVar("A", bound=Entity)
+B = TypeVar("B", bound=Entity)
+C = TypeVar("C", bound=Entity)
+D = TypeVar("D", bound=Entity)
 
 
 class AioTarget(Protocol):
@@ -83,10 +90,36 @@ class AioTable:
 
     # Rows
 
-    async def get(self, *, pk: Any, sk: Any = None, consistent: bool = False) -> Entity | None:
+    async def get(self, *, pk: Any, sk: Any = None, consistent: bool | None = None) -> Entity | None:
         """The row under a key as it is stored, as its class; None when there is none."""
         key = self._table._bare_key(pk, sk)
         return await get_any(self._session, self._table, key, consistent=consistent)  # type: ignore[no-any-return]
+
+    @overload
+    async def batch_get(self, keys: Sequence[Key[A]], /, *, consistent: bool | None = None) -> list[A | None]: ...  # pyright: ignore[reportOverlappingOverload]
+    @overload
+    async def batch_get(
+        self, keys: Sequence[Key[Any]], /, *, consistent: bool | None = None
+    ) -> list[Entity | None]: ...
+    @overload
+    async def batch_get(self, a: Key[A], /, *, consistent: bool | None = None) -> tuple[A | None]: ...
+    @overload
+    async def batch_get(
+        self, a: Key[A], b: Key[B], /, *, consistent: bool | None = None
+    ) -> tuple[A | None, B | None]: ...
+    @overload
+    async def batch_get(
+        self, a: Key[A], b: Key[B], c: Key[C], /, *, consistent: bool | None = None
+    ) -> tuple[A | None, B | None, C | None]: ...
+    @overload
+    async def batch_get(
+        self, a: Key[A], b: Key[B], c: Key[C], d: Key[D], /, *, consistent: bool | None = None
+    ) -> tuple[A | None, B | None, C | None, D | None]: ...
+    @overload
+    async def batch_get(self, *keys: Key[Any], consistent: bool | None = None) -> tuple[Entity | None, ...]: ...
+    async def batch_get(self, *keys: Any, consistent: bool | None = None) -> Any:
+        """The entities under several keys, in the order asked; as `Table.batch_get`."""
+        return await batch_get_of(self._session, keys, consistent=consistent)
 
     # The physical table
 

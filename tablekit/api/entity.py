@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
-from typing_extensions import Self, dataclass_transform
+import attrs
+from typing_extensions import Never, Self, dataclass_transform
 
 from tablekit._types import Item
 from tablekit.api.aio_face import BoundClass, BoundEntity, class_verb, entity_verb
@@ -20,8 +21,10 @@ from tablekit.expressions.conditions import Condition
 from tablekit.operations import verbs
 from tablekit.operations.dispatch import decode_as
 from tablekit.operations.driver import run
+from tablekit.operations.hooks import HookResult
 from tablekit.operations.put import key_for, managed_values
 from tablekit.operations.queryspec import QuerySpec, Source
+from tablekit.operations.scan import ScanProgress
 from tablekit.operations.session import Session, session_for
 from tablekit.wire.items import encode_item
 
@@ -87,14 +90,20 @@ class Entity(EntityBase, root=True):
         type: str | None = None,
         aliases: tuple[str, ...] = (),
         abstract: bool = False,
+        **unknown: Never,
     ) -> None:
-        super().__init_subclass__(table=table, pk=pk, sk=sk, type=type, aliases=aliases, abstract=abstract)
+        super().__init_subclass__(table=table, pk=pk, sk=sk, type=type, aliases=aliases, abstract=abstract, **unknown)
 
     # Writing
 
-    def create(self) -> Self:
-        """Write a new row. Raises `ItemExists` when there is one under the key."""
-        return run(verbs.create(_session(self), self))
+    def create(self, *, once: bool = False) -> Self:
+        """Write a new row. Raises `ItemExists` when there is one under the key.
+
+        Parameters:
+            once: write it as a transaction of one action, which is applied once also when its answer is lost and
+                the row is deleted by another before it is sent again. It takes twice the write units.
+        """
+        return run(verbs.create(_session(self), self, once=once))
 
     def put(self, *, condition: Condition | None = None, guard: bool = True) -> Self:
         """Write the whole row, in place of what is there.
@@ -123,14 +132,26 @@ class Entity(EntityBase, root=True):
         condition: Condition | None = None,
         guard: bool = True,
         composite: Mapping[str, Any] | None = None,
+        once: bool = False,
     ) -> Self:
         """Change the row by actions, and bring this object up to date; its unsaved changes stay.
 
         ``doc.update(Document.title.set("Spec"), Document.tags.add({"x"}))``
 
+        Parameters:
+            condition: what must hold of the row.
+            guard: refuse a row of another class, and check the version of a loaded entity.
+            composite: what fields are stored as that an index key is made of and that this object does not hold.
+            once: apply the update exactly once, also when its answer is lost: a transaction of one action, which
+                takes twice the write units.
+
         Raises `ItemNotFound`, `VersionConflict`, `StaleEntity`, `ConditionFailed`, `ExpressionError`.
         """
-        return run(verbs.update(_session(self), self, *actions, condition=condition, guard=guard, composite=composite))
+        return run(
+            verbs.update(
+                _session(self), self, *actions, condition=condition, guard=guard, composite=composite, once=once
+            )
+        )
 
     def delete(self, *, condition: Condition | None = None, guard: bool = True) -> None:
         """Delete the row; one that is gone already is fine. A loaded versioned entity checks its version."""
@@ -139,6 +160,31 @@ class Entity(EntityBase, root=True):
     def refresh(self, *, consistent: bool = True) -> Self:
         """Read the row again into this object, its unsaved changes dropped. Raises `ItemNotFound`."""
         return run(verbs.refresh(_session(self), self, consistent=consistent))
+
+    # Hooks
+
+    def before_write(self, operation: str) -> HookResult:
+        """Called before a request that writes this object is built; override it. What it sets is written.
+
+        Parameters:
+            operation: ``"create"``, ``"put"``, ``"save"``, ``"update"`` or ``"delete"``. Saving a new object creates.
+
+        An exception stops the write. In a class that is used through ``.aio`` only it may be an ``async def``.
+        """
+        return None
+
+    def after_write(self, operation: str) -> HookResult:
+        """Called when a write of this object was applied, not in a dry run; override it.
+
+        An exception does not undo the write. In a class that is used through ``.aio`` only it may be an ``async def``.
+        """
+        return None
+
+    def after_load(self) -> None:
+        """Called on each object that is made of a whole row; override it. It is never async.
+
+        A field that it sets counts as changed, and the next save writes it.
+        """
 
     # Reading
 
@@ -168,9 +214,18 @@ class Entity(EntityBase, root=True):
         return Query(_spec(cls, parts, scan=False))
 
     @classmethod
-    def scan(cls) -> Query[Self]:
-        """All entities of this class; reads and bills the whole table."""
-        return Query(_spec(cls, {}, scan=True))
+    def scan(
+        cls,
+        *,
+        segments: int = 1,
+        units_per_second: float | None = None,
+        progress: Callable[[ScanProgress], Any] | None = None,
+    ) -> Query[Self]:
+        """All entities of this class; reads and bills the whole table. Options as for `Table.scan`."""
+        spec = _spec(cls, {}, scan=True)
+        spec = attrs.evolve(spec, segments=segments, units_per_second=units_per_second, progress=progress)
+        spec.check()
+        return Query(spec)
 
     # Items
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
+import attrs
+
 from tablekit.api.query import Query
 from tablekit.definition.entity import EntityBase, schema_of
 from tablekit.definition.fields import IndexKeyDeclaration
 from tablekit.errors import DefinitionError
 from tablekit.operations.queryspec import QuerySpec, Source
+from tablekit.operations.scan import ScanProgress
 
 __all__ = ["BoundIndex", "index_key"]
 
@@ -25,10 +28,10 @@ class BoundIndex(Generic[E]):
         self._entity = entity
         self._name = name
 
-    def _spec(self, parts: Mapping[str, Any], *, scan: bool) -> QuerySpec:
+    def _spec(self, parts: Mapping[str, Any], *, scan: bool, **options: Any) -> QuerySpec:
         schema = schema_of(self._entity)
         key = schema.index_keys[self._name]
-        return QuerySpec(
+        spec = QuerySpec(
             registry=schema.registry,
             sources=(Source(schema, key),),
             index=key.index,
@@ -37,14 +40,23 @@ class BoundIndex(Generic[E]):
             untyped=schema.registry.untyped,
             scan=scan,
         )
+        return attrs.evolve(spec, **options)
 
     def query(self, **parts: Any) -> Query[E]:
         """The entities of this class in one partition of the index, by the fields of its key."""
         return Query(self._spec(parts, scan=False))
 
-    def scan(self) -> Query[E]:
-        """All entities of this class in the index; cheap where the index is sparse."""
-        return Query(self._spec({}, scan=True))
+    def scan(
+        self,
+        *,
+        segments: int = 1,
+        units_per_second: float | None = None,
+        progress: Callable[[ScanProgress], Any] | None = None,
+    ) -> Query[E]:
+        """All entities of this class in the index; cheap where the index is sparse. Options as for `Table.scan`."""
+        spec = self._spec({}, scan=True, segments=segments, units_per_second=units_per_second, progress=progress)
+        spec.check()
+        return Query(spec)
 
 
 class index_key(IndexKeyDeclaration):  # noqa: N801  (it reads as a function in a class body)

@@ -2,81 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar, cast
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any, Generic, TypeVar, cast
 
 import attrs
 from typing_extensions import Self
 
+from tablekit._types import Item
+from tablekit.api.iterating import AioEntities, AioPages, Entities, Grouped, PageIterator
+from tablekit.api.keys import Key
+from tablekit.definition.entity import EntityBase
 from tablekit.definition.registry import UnknownPolicy, UntypedPolicy
 from tablekit.errors import QueryError
 from tablekit.expressions.columns import Column
 from tablekit.expressions.conditions import Condition
-from tablekit.operations.cursors import decode_cursor, encode_cursor
 from tablekit.operations.dispatch import RawItem
 from tablekit.operations.driver import run
-from tablekit.operations.pager import Pager, count_rows
+from tablekit.operations.explain import Explanation, explain_query
+from tablekit.operations.pager import Pager
+from tablekit.operations.pages import Page, Pages, cursor_after, read_page
 from tablekit.operations.queryspec import Bound, QuerySpec, RangeOperator
+from tablekit.operations.rows import all_rows, count_rows, first_row, one_row, reader, row_exists
+from tablekit.operations.scan import ThreadedRows
 from tablekit.operations.session import Session, SessionSource
 
 __all__ = ["AioQuery", "Grouped", "Page", "Query"]
 
 E_co = TypeVar("E_co", covariant=True)
-C = TypeVar("C")
-
-
-@attrs.frozen(kw_only=True)
-class Page(Generic[E_co]):
-    """One page of a query.
-
-    Attributes:
-        items: the entities, in DynamoDB's order. cursor: what to ask the next page with; None at the end. An empty
-            page with a cursor is not the end.
-        consumed: capacity units, by index, with the table's own under ``""``. scanned: rows read.
-        discarded: rows that were read and are not of the classes asked for, by type. skipped: rows that a policy
-            left out, by type.
-    """
-
-    items: list[E_co]
-    cursor: str | None
-    consumed: Mapping[str, float]
-    scanned: int
-    discarded: Mapping[str, int]
-    skipped: Mapping[str, int]
-
-    def __iter__(self) -> Iterator[E_co]:
-        return iter(self.items)
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-
-class Grouped:
-    """The entities of a query, in one list for each class.
-
-    ``grouped[Document]`` is the documents, those of subclasses included, in DynamoDB's order.
-    """
-
-    def __init__(self, items: list[Any]) -> None:
-        self.items = items
-
-    def __getitem__(self, cls: type[C]) -> list[C]:
-        return [item for item in self.items if isinstance(item, cls)]
-
-    @property
-    def by_type(self) -> dict[str, list[Any]]:
-        """The entities by their stored type."""
-        found: dict[str, list[Any]] = {}
-        for item in self.items:
-            found.setdefault(getattr(item, "entity_type", ""), []).append(item)
-        return found
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.items)
-
-    def __len__(self) -> int:
-        return len(self.items)
+E = TypeVar("E", bound=EntityBase)
 
 
 def _single(operator: str, field: Mapping[str, Any]) -> tuple[str, Any]:
@@ -89,7 +42,7 @@ class Query(Generic[E_co]):
     """A query or a scan; each method that refines it gives another one.
 
     Iterate over it, ``for`` or ``async for``, or call `all`, `first`, `one`, `page`, `pages`, `count`, `exists`
-    or `grouped`. Nothing is sent before.
+    or `grouped`. Nothing is sent before. A query sees a class that was registered after it was made.
     """
 
     __slots__ = ("_spec",)
@@ -119,13 +72,16 @@ class Query(Generic[E_co]):
 
         DynamoDB reads and bills items before it filters them. In a query of several classes a condition on the
         fields of some judges only their items; the others are returned as they are.
+
+        Raises `QueryError` when the query is run, for fields of a class that it does not ask for, for the key that it
+        is read by, and for what an index does not hold.
         """
         return self._with(where=(*self._spec.where, *conditions))
 
     def between(self, **field: tuple[Any, Any]) -> Self:
         """Only items whose sort key lies between two values of a field, both included: ``between(day=(a, b))``."""
         name, ends = _single("between", field)
-        if not isinstance(ends, tuple) or len(ends) != 2:
+        if not isinstance(ends, tuple) or len(ends) != 2:  # pyright: ignore[reportUnknownArgumentType]
             raise QueryError(f"between({name}=...) takes two values: between({name}=(low, high)).")
         return self._bound("between", name, *ends)
 
@@ -155,7 +111,8 @@ class Query(Generic[E_co]):
     def select(self, *columns: Column[Any]) -> Self:
         """Only these columns; the entities are partial, and touching another field is `NotLoaded`.
 
-        It saves transfer and decoding; DynamoDB bills the whole items.
+        It saves transfer and decoding; DynamoDB bills the whole items. In a query of several classes an item is read
+        without the columns that are another class's. Keys, type and version come along.
         """
         if not columns:
             raise QueryError("select() names no column.")
@@ -166,7 +123,7 @@ class Query(Generic[E_co]):
         return self._with(reverse=reverse)
 
     def consistent(self, consistent: bool = True) -> Self:
-        """With a strongly consistent read, at twice the units; not on a global index."""
+        """With a strongly consistent read, at twice the units. Raises `QueryError` on a global index."""
         return self._with(consistent=consistent)
 
     def limit(self, entities: int | None) -> Self:
@@ -194,61 +151,96 @@ class Query(Generic[E_co]):
         return Query(attrs.evolve(self._spec, raw=True))
 
     def hydrate(self) -> Self:
-        """Read the full row of each item that an index holds in part: one BatchGetItem a page, in the same order."""
+        """Read the full row of each item that an index holds in part: one BatchGetItem a page, in the same order.
+
+        Conditions are judged on what the index holds; the rows may be newer, and those that are gone are left out.
+        """
         return self._with(hydrate=True)
+
+    def keys(self: Query[E]) -> Query[Key[E]]:
+        """The keys alone, as handles of their classes; from an index without the type only where one class uses it."""
+        spec = attrs.evolve(self._spec, handle=_key)
+        spec.check()
+        return Query(spec)
 
     # Getting
 
     def _session(self) -> Session:
         return cast(SessionSource, self._spec.registry).session()
 
-    def _aio_session(self) -> Session:
-        return cast(SessionSource, self._spec.registry).aio_session()
-
     def __iter__(self) -> Iterator[E_co]:
-        return _Entities(Pager(self._spec, self._session()))
+        if self._spec.parallel:
+            return ThreadedRows(self._spec, self._session())
+        return Entities(Pager(self._spec, self._session()))
 
     def __aiter__(self) -> AsyncIterator[E_co]:
-        return _AioEntities(Pager(self._spec, self._aio_session()))
+        return aiter_of(self._spec)
 
     def all(self) -> list[E_co]:
         """All entities."""
-        return run(_all(self._spec, self._session()))
+        if self._spec.parallel:
+            return list(self)
+        return run(all_rows(self._spec, self._session()))
 
     def first(self) -> E_co | None:
         """The first entity, or None."""
-        return run(_first(self._spec, self._session()))  # type: ignore[no-any-return]
+        return run(first_row(self._spec, self._session()))  # type: ignore[no-any-return]
 
     def one(self) -> E_co:
-        """The only entity. Raises `QueryError` when there are none or several."""
-        return run(_one(self._spec, self._session()))  # type: ignore[no-any-return]
+        """The only entity. Raises `ItemNotFound` where there is none, `SeveralItems` where there are more."""
+        return run(one_row(self._spec, self._session()))  # type: ignore[no-any-return]
 
     def exists(self) -> bool:
-        """Whether there is an entity."""
-        return run(_first(self._spec, self._session())) is not None
+        """Whether there is an entity; reads no more of it than its key."""
+        return run(row_exists(self._spec, self._session()))
 
     def count(self) -> int:
-        """How many entities there are; DynamoDB reads and bills them all."""
+        """How many entities there are; DynamoDB reads and bills them all, and sends numbers where it can tell."""
         return run(count_rows(self._spec, self._session()))
 
-    def grouped(self) -> Grouped:
+    def grouped(self) -> Grouped[E_co]:
         """All entities, in one list for each class: ``query.grouped()[Document]``."""
-        return Grouped(self.all())
+        return _grouped(self._spec, self.all())
 
-    def pages(self, size: int | None = None) -> Iterator[Page[E_co]]:
-        """All pages, one after the other; `size` is the number of entities in each."""
-        return _Pages(self, size)
+    def pages(self, size: int | None = None, *, cursor: str | None = None) -> Iterator[Page[E_co]]:
+        """All pages, one after the other.
 
-    def page(self, size: int | None = None, *, cursor: str | None = None) -> Page[E_co]:
+        Parameters:
+            size: the number of entities in each; None for what one request brings. cursor: where to begin.
+        """
+        return PageIterator[E_co](Pages(self._spec, self._session(), size, cursor))
+
+    def page(self, size: int | None = None, *, cursor: str | None = None, before: str | None = None) -> Page[E_co]:
         """One page.
 
         Parameters:
-            size: the number of entities; None for what one request brings.
-            cursor: the `Page.cursor` of the page before; None for the first.
+            size: the number of entities; None for what one request brings, or for the query's limit.
+            cursor: the `Page.cursor` of the page before; None for the first page.
+            before: the `Page.previous` of the page after: the entities that stand before it, in the query's order.
 
-        Raises `CursorError` for a cursor that is not of this query.
+        Raises `CursorError`, before anything is sent, for a cursor that is not of this query.
         """
-        return run(_page(self._spec, self._session(), size, cursor))
+        return run(read_page(self._spec, self._session(), size, cursor, before))
+
+    def cursor_after(self, entity: EntityBase) -> str:
+        """The cursor for going on after an entity of the query; the row need not be there any more.
+
+        Raises `CursorError` for an entity that is not in the query.
+        """
+        return cursor_after(self._spec, self._session(), entity)
+
+    def explain(self, *, reveal: bool = False) -> Explanation:
+        """What the query will ask of DynamoDB and what it costs, without asking it.
+
+        ``print(query.explain())`` shows the first request; ``query.explain().estimate(items=, item_bytes=,
+        matching=)`` what it is billed. The request is made by the same code that sends it.
+
+        Parameters:
+            reveal: show the values of secret fields.
+        """
+        session = self._session()
+        pager = Pager(self._spec, session)
+        return explain_query(pager.plan, session.prepared(pager.request()), session.name, reveal=reveal)
 
     def __repr__(self) -> str:
         schemas = self._spec.schemas
@@ -267,127 +259,53 @@ class AioQuery(Generic[E_co]):
     def _session(self) -> Session:
         return cast(SessionSource, self._spec.registry).aio_session()
 
+    def __aiter__(self) -> AsyncIterator[E_co]:
+        return aiter_of(self._spec)
+
     async def all(self) -> list[E_co]:
         """All entities."""
-        return await _all(self._spec, self._session())
+        return await all_rows(self._spec, self._session())
 
     async def first(self) -> E_co | None:
         """The first entity, or None."""
-        return await _first(self._spec, self._session())  # type: ignore[no-any-return]
+        return await first_row(self._spec, self._session())  # type: ignore[no-any-return]
 
     async def one(self) -> E_co:
-        """The only entity. Raises `QueryError` when there are none or several."""
-        return await _one(self._spec, self._session())  # type: ignore[no-any-return]
+        """The only entity. Raises `ItemNotFound` where there is none, `SeveralItems` where there are more."""
+        return await one_row(self._spec, self._session())  # type: ignore[no-any-return]
 
     async def exists(self) -> bool:
-        """Whether there is an entity."""
-        return await _first(self._spec, self._session()) is not None
+        """Whether there is an entity; reads no more of it than its key."""
+        return await row_exists(self._spec, self._session())
 
     async def count(self) -> int:
-        """How many entities there are."""
+        """How many entities there are; as `Query.count`."""
         return await count_rows(self._spec, self._session())
 
-    async def grouped(self) -> Grouped:
+    async def grouped(self) -> Grouped[E_co]:
         """All entities, in one list for each class."""
-        return Grouped(await self.all())
+        return _grouped(self._spec, await self.all())
 
-    async def page(self, size: int | None = None, *, cursor: str | None = None) -> Page[E_co]:
+    def pages(self, size: int | None = None, *, cursor: str | None = None) -> AsyncIterator[Page[E_co]]:
+        """All pages, one after the other: ``async for page in query.aio.pages(20)``; as `Query.pages`."""
+        return AioPages[E_co](Pages(self._spec, self._session(), size, cursor))
+
+    async def page(
+        self, size: int | None = None, *, cursor: str | None = None, before: str | None = None
+    ) -> Page[E_co]:
         """One page; as `Query.page`."""
-        return await _page(self._spec, self._session(), size, cursor)
+        return await read_page(self._spec, self._session(), size, cursor, before)
 
 
-class _Entities(Iterator[Any]):
-    """The entities of a query, read as they are asked for."""
-
-    def __init__(self, pager: Pager) -> None:
-        self._pager = pager
-        self._ready: Iterator[Any] = iter(())
-
-    def __next__(self) -> Any:
-        while True:
-            for entity in self._ready:
-                return entity
-            if self._pager.done:
-                raise StopIteration
-            self._ready = iter(run(self._pager.step()))
+def aiter_of(spec: QuerySpec) -> AsyncIterator[Any]:
+    """The entities of a query, awaited."""
+    return AioEntities(reader(spec, cast(SessionSource, spec.registry).aio_session()))
 
 
-class _AioEntities(AsyncIterator[Any]):
-    """The entities of a query, awaited as they are asked for."""
-
-    def __init__(self, pager: Pager) -> None:
-        self._pager = pager
-        self._ready: Iterator[Any] = iter(())
-
-    async def __anext__(self) -> Any:
-        while True:
-            for entity in self._ready:
-                return entity
-            if self._pager.done:
-                raise StopAsyncIteration
-            self._ready = iter(await self._pager.step())
+def _key(entity: type[Any], item: Item) -> Key[Any]:
+    return Key[Any].stored(entity, item)
 
 
-class _Pages(Iterator[Page[Any]]):
-    def __init__(self, query: Query[Any], size: int | None) -> None:
-        self._query = query
-        self._size = size
-        self._cursor: str | None = None
-        self._done = False
-
-    def __next__(self) -> Page[Any]:
-        if self._done:
-            raise StopIteration
-        page = self._query.page(self._size, cursor=self._cursor)
-        self._cursor = page.cursor
-        self._done = page.cursor is None
-        return page
-
-
-async def _all(spec: QuerySpec, session: Session) -> list[Any]:
-    pager = Pager(spec, session)
-    found: list[Any] = []
-    while not pager.done:
-        found += await pager.step()
-    return found
-
-
-async def _first(spec: QuerySpec, session: Session) -> Any:
-    found = await _all(attrs.evolve(spec, limit=1), session)
-    return found[0] if found else None
-
-
-async def _one(spec: QuerySpec, session: Session) -> Any:
-    found = await _all(attrs.evolve(spec, limit=2), session)
-    if len(found) != 1:
-        number = "no entity" if not found else "more than one entity"
-        raise QueryError(f"one() wants exactly one entity, and the query of {spec.where_text} gives {number}.")
-    return found[0]
-
-
-async def _page(spec: QuerySpec, session: Session, size: int | None, cursor: str | None) -> Page[Any]:
-    if size is not None:
-        spec = attrs.evolve(spec, limit=size)
-        spec.check()
-    secrets = cast(CursorSource, spec.registry).cursor_secrets
-    pager = Pager(spec, session)
-    if cursor is not None:
-        pager.last_key = decode_cursor(pager.plan, cursor, session.name, secrets)
-    items = await pager.step()
-    while spec.limit is not None and not pager.done:
-        items += await pager.step()
-    following = None if pager.resume is None else encode_cursor(pager.plan, pager.resume, session.name, secrets)
-    return Page(
-        items=items,
-        cursor=following,
-        consumed=dict(pager.consumed),
-        scanned=pager.scanned,
-        discarded=Counter(pager.discarded),
-        skipped=Counter(pager.skipped),
-    )
-
-
-class CursorSource(Protocol):
-    """A table's secrets for cursors, the one that encrypts first."""
-
-    cursor_secrets: Sequence[bytes]
+def _grouped(spec: QuerySpec, items: list[Any]) -> Grouped[Any]:
+    classes = [schema.entity for schema in spec.candidates]
+    return Grouped(items, [*classes, RawItem] if spec.raw else classes)

@@ -20,7 +20,7 @@ from tablekit.operations.binding import Binding, bound_to, current_binding
 from tablekit.operations.driver import run
 from tablekit.operations.observe import DryRun, Meter, Observation, holding, metering
 from tablekit.operations.session import Capabilities, Session
-from tablekit.operations.settings import Settings
+from tablekit.operations.settings import Settings, Transport
 
 __all__ = ["Table"]
 
@@ -39,6 +39,8 @@ class Table(TableReads, TableWrites):
             ``"skip"``.
         untyped: what reads do with a row without a type: ``"raise"``, ``"skip"``, or ``"infer"`` by its key.
         cursor_secret: a secret, or several with the newest first, with which cursors are encrypted.
+        consistent_reads: whether reads that do not say are strongly consistent, at twice the units; those of global
+            indexes never are.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Table(TableReads, TableWrites):
         unknown: UnknownPolicy = "raise",
         untyped: UntypedPolicy = "raise",
         cursor_secret: str | bytes | Sequence[str | bytes] = (),
+        consistent_reads: bool = False,
     ) -> None:
         super().__init__(
             name,
@@ -67,6 +70,7 @@ class Table(TableReads, TableWrites):
             untyped=untyped,
         )
         self.cursor_secrets = _secrets(cursor_secret)
+        self.consistent_reads = consistent_reads
         self._binding: Binding | None = None
         self._lock = threading.Lock()
 
@@ -90,6 +94,7 @@ class Table(TableReads, TableWrites):
         read_timeout: float = 30.0,
         max_attempts: int = 4,
         max_pool_connections: int = 32,
+        transport: Transport = "pynamodb",
         capabilities: Capabilities | None = None,
         port: Port | None = None,
     ) -> Self:
@@ -100,6 +105,7 @@ class Table(TableReads, TableWrites):
                 boto3 or botocore. aws_access_key_id, aws_secret_access_key, aws_session_token: static keys.
             connect_timeout, read_timeout: seconds for each attempt. max_attempts: attempts of one request.
             max_pool_connections: connections kept open; as many as threads that use the table at once.
+            transport: ``"pynamodb"``, or ``"direct"``, which costs a fraction a call (docs/explanation/performance.md).
             capabilities: what an engine that is not DynamoDB can do. port: a transport of your own.
         """
         settings = Settings(
@@ -114,6 +120,7 @@ class Table(TableReads, TableWrites):
             read_timeout=read_timeout,
             max_attempts=max_attempts,
             max_pool_connections=max_pool_connections,
+            transport=transport,
         )
         self._binding = self._bind(name, settings, capabilities, port)
         return self

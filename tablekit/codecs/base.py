@@ -120,6 +120,14 @@ class Codec(Generic[T]):
         """
         return None
 
+    def reads_empty(self, segment: Any) -> bool:
+        """Whether a value inside that is not stored reads as an empty set, so that one is written by removing it."""
+        return False
+
+    def encode_step(self, value: Any) -> AttributeValue | None:
+        """What is added to a stored value or taken from it, in an update; of the type itself for most types."""
+        return self.encode(value)
+
     def decode_source(self, av: str, bind: Bind) -> str:
         """A Python expression that decodes the attribute value named by the expression `av`.
 
@@ -129,6 +137,10 @@ class Codec(Generic[T]):
         raises on every invalid one. It evaluates `av` once, or more often where `av` is a plain name.
         """
         return f"{bind('decode', self.decode)}({av})"
+
+    def copy_source(self, value: str, bind: Bind) -> str:
+        """A Python expression that copies a value which was just decoded, the way of `copy`."""
+        return f"{bind('copy', self.copy)}({value})"
 
     def encode_source(self, value: str, bind: Bind) -> str:
         """A Python expression that encodes the value under the plain name `value`, the way of `encode`."""

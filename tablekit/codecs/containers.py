@@ -85,6 +85,10 @@ class ListCodec(Codec[Any]):
         source = f'[{self.item.decode_source("x", bind)} for x in {av}["L"]]'
         return source if self.make is list else f"tuple({source})"
 
+    def copy_source(self, value: str, bind: Bind) -> str:
+        # What was decoded is a plain list, whatever else the type takes.
+        return f"{value}[:]" if self.copy is _copy_flat and self.make is list else super().copy_source(value, bind)
+
 
 def type_of(values: Any) -> Callable[[Any], Any]:
     """The plain class that a copy of a list or a tuple has."""
@@ -198,3 +202,6 @@ class MapCodec(Codec[Any]):
     def decode_source(self, av: str, bind: Bind) -> str:
         key = "k" if self._plain else f"{bind('key', self._key)}(k)"
         return f'{{{key}: {self.value.decode_source("x", bind)} for k, x in {av}["M"].items()}}'
+
+    def copy_source(self, value: str, bind: Bind) -> str:
+        return f"{value}.copy()" if self.copy is dict else super().copy_source(value, bind)

@@ -118,25 +118,33 @@ def _dataclass_fields(cls: type[Any]) -> Iterator[Declared]:
 def _hints(annotation: Any, cls: type[Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
     bindings: Bindings = {}
     _bind(annotation, bindings, {})
-    known = {**namespace, cls.__name__: cls}
+    known = {cls.__name__: cls}
     hints: dict[str, Any] = {}
     for owner in reversed(cls.__mro__[:-1]):
         # Each class by itself: two of them may use one type variable for different things.
         own = inspect.get_annotations(owner)
-        found = _resolve(owner, known) if own else {}
+        found = _resolve(owner, known, namespace) if own else {}
         chosen = bindings.get(owner, {})
         hints.update({name: _substitute(found[name], chosen) for name in own if name in found})
     return hints
 
 
-def _resolve(owner: type[Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(owner, localns={**known, owner.__name__: owner}, include_extras=True)
-    except NameError as error:
-        raise UnsupportedAnnotation(
-            f"an annotation of {owner.__qualname__} names {error.name}, which cannot be found; define it in the "
-            "module, and not under TYPE_CHECKING only"
-        ) from None
+def _resolve(owner: type[Any], known: Mapping[str, Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
+    own = {**known, owner.__name__: owner}
+    # Local names come first for a class that was made among them, and last for one of a module.
+    scopes: list[Mapping[str, Any]] = [own, {**namespace, **own}]
+    if "<locals>" in owner.__qualname__:
+        scopes.reverse()
+    missing = NameError()
+    for scope in scopes:
+        try:
+            return typing.get_type_hints(owner, localns=dict(scope), include_extras=True)
+        except NameError as error:
+            missing = error
+    raise UnsupportedAnnotation(
+        f"an annotation of {owner.__qualname__} names {missing.name}, which cannot be found; define it in the "
+        "module, and not under TYPE_CHECKING only"
+    )
 
 
 def _bind(annotation: Any, bindings: Bindings, outer: Mapping[Any, Any]) -> None:

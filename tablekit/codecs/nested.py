@@ -136,6 +136,10 @@ class NestedCodec(Codec[Any]):
         field = self._by_name.get(segment)
         return None if field is None else field.attribute
 
+    def reads_empty(self, segment: Any) -> bool:
+        field = self._by_name.get(segment)
+        return field is not None and field.empty_ok
+
     def literals(self) -> dict[str, frozenset[Hashable]]:
         """The attributes that hold a Literal, with what may be stored there; a union tells classes apart by them."""
         codecs = {field.attribute: field.codec for field in self._fields}

@@ -81,19 +81,15 @@ def _offset(text: str) -> timedelta:
     return -size if text[0] == "-" else size
 
 
-if sys.version_info >= (3, 11):
+def _refuse() -> Any:
+    raise ValueError("not of the fixed width")
 
-    def _read_fixed(text: str, parse: Any = datetime.fromisoformat) -> Any:
-        if len(text) == FIXED_WIDTH and text[-1] == "Z":
-            return parse(text)
-        raise ValueError
 
-else:
-
-    def _read_fixed(text: str, parse: Any = datetime.fromisoformat) -> Any:
-        if len(text) == FIXED_WIDTH and text[-1] == "Z":
-            return parse(text[:-1] + "+00:00")
-        raise ValueError
+def _read_fixed(text: str, parse: Any = datetime.fromisoformat) -> Any:
+    """Before Python 3.11 ``fromisoformat`` does not know ``Z``."""
+    if len(text) == FIXED_WIDTH and text[-1] == "Z":
+        return parse(text[:-1] + "+00:00")
+    raise ValueError
 
 
 class DatetimeCodec(Codec[datetime]):
@@ -113,7 +109,12 @@ class DatetimeCodec(Codec[datetime]):
         return read_datetime(payload(av, "S", self.name))
 
     def decode_source(self, av: str, bind: Bind) -> str:
-        return f'{bind("read_datetime", _read_fixed)}({av}["S"])'
+        # Of our own width and in UTC; anything else is for the careful way.
+        text = f'{av}["S"]'
+        if sys.version_info < (3, 11):
+            return f"{bind('read_datetime', _read_fixed)}({text})"
+        parse = bind("parse", datetime.fromisoformat)
+        return f'({parse}(t) if len(t := {text}) == {FIXED_WIDTH} and t[-1] == "Z" else {bind("refuse", _refuse)}())'
 
 
 class DateCodec(Codec[date]):

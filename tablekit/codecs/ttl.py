@@ -64,6 +64,12 @@ class TtlCodec(Codec[Any]):
         assert moment is not None
         return {"N": str(_checked(int(moment.timestamp())))}
 
+    def encode_step(self, value: Any) -> AttributeValue | None:
+        """A span of time in whole seconds: an update moves a stored time by it."""
+        if not isinstance(value, timedelta):
+            raise ValueProblem(f"is moved by a timedelta, not by {type(value).__name__}")
+        return {"N": str(int(value.total_seconds()))}
+
     def decode(self, av: AttributeValue) -> Any:
         if "NULL" in av and self.nullable:
             return None

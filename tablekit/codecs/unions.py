@@ -43,6 +43,12 @@ class OptionalCodec(Codec[Any]):
     def attribute_name(self, segment: Any) -> str | None:
         return self.inner.attribute_name(segment)
 
+    def reads_empty(self, segment: Any) -> bool:
+        return self.inner.reads_empty(segment)
+
+    def encode_step(self, value: Any) -> AttributeValue | None:
+        return self.encode(value) if value is None else self.inner.encode_step(value)
+
     def decode_source(self, av: str, bind: Bind) -> str:
         if av.isidentifier():
             return f'(None if "NULL" in {av} else {self.inner.decode_source(av, bind)})'

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import typing
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from types import FrameType
-from typing import Any, ClassVar, TypeVar
+from types import FrameType, SimpleNamespace
+from typing import Any, ClassVar, Literal, TypeVar
 
 from tablekit.definition.fields import Declaration, Field, IndexKeyDeclaration, UniqueDeclaration
 from tablekit.errors import DefinitionError
@@ -15,6 +17,9 @@ __all__ = ["Collected", "CollectedField", "collect"]
 
 DECLARED = "__tablekit_declared__"
 """Where a class keeps what its own body declared, once descriptors have taken the places of it."""
+
+_CLASS_VAR = re.compile(r"(\w+\.)*ClassVar\b")
+_FIELD = re.compile(r"\bField\b")
 
 
 class CollectedField:
@@ -30,14 +35,19 @@ class CollectedField:
 
 
 class Collected:
-    """What a class and its bases declare, nearest class last."""
+    """What a class and its bases declare, nearest class last.
 
-    __slots__ = ("fields", "index_keys", "uniques")
+    Attributes:
+        fields, index_keys, uniques: by name. names: the local names that string annotations may use.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("fields", "index_keys", "names", "uniques")
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
         self.fields: dict[str, CollectedField] = {}
         self.index_keys: dict[str, IndexKeyDeclaration] = {}
         self.uniques: dict[str, UniqueDeclaration] = {}
+        self.names = names
 
 
 def collect(cls: type, *, root: type) -> Collected:
@@ -46,17 +56,14 @@ def collect(cls: type, *, root: type) -> Collected:
     Parameters:
         cls: the class being made. root: the base whose own body and bases declare nothing.
     """
-    found = Collected()
+    scopes = _Scopes(cls)
+    found = Collected(scopes.local)
     substitutions = _substitutions(cls)
     for base in reversed(cls.__mro__):
         if base is object or issubclass(root, base):
             continue
-        own = _own_declarations(base, strict=issubclass(base, root))
-        for name in base.__dict__:
-            # A subclass that assigns something else to an inherited name takes the declaration away.
-            if name not in own:
-                found.index_keys.pop(name, None)
-                found.uniques.pop(name, None)
+        own = _own_declarations(base, scopes if base is cls else None, strict=issubclass(base, root))
+        _take_away(found, base, own, made=base is cls)
         for name, value in own.items():
             if isinstance(value, IndexKeyDeclaration):
                 found.index_keys[name] = value
@@ -69,29 +76,42 @@ def collect(cls: type, *, root: type) -> Collected:
     return found
 
 
-def _own_declarations(base: type, *, strict: bool) -> dict[str, Any]:
+def _take_away(found: Collected, base: type, own: Mapping[str, Any], *, made: bool) -> None:
+    """A subclass that assigns something else to an inherited index key takes it away; a field it cannot."""
+    for name in (*base.__dict__, *own):
+        if not isinstance(own.get(name), IndexKeyDeclaration):
+            found.index_keys.pop(name, None)
+        if not isinstance(own.get(name), UniqueDeclaration):
+            found.uniques.pop(name, None)
+        # Only the class being made is looked at: those that are made hold descriptors of inherited fields.
+        if made and name in found.fields and not isinstance(own.get(name), tuple):
+            raise DefinitionError(
+                f"{base.__qualname__}.{name} hides the field {name!r} of {found.fields[name].owner.__qualname__}. "
+                f"Call it otherwise, or declare the field anew: `{name}: Field[...] = ...`.",
+                owner=base.__qualname__,
+                field=name,
+            )
+
+
+def _own_declarations(base: type, scopes: _Scopes | None, *, strict: bool) -> dict[str, Any]:
     """What the body of one class declares; read once and kept, for descriptors replace the assignments."""
     kept = base.__dict__.get(DECLARED)
     if kept is not None:
         return typing.cast("dict[str, Any]", kept)
-    annotations = _annotations(base)
+    scopes = scopes if scopes is not None else _Scopes(base)
     own: dict[str, Any] = {}
-    for name, annotation in annotations.items():
-        resolved = _resolve(annotation, base, name, needed=strict or _mentions_field(annotation))
+    for name, annotation in _annotations(base).items():
+        private = name.startswith("_")
+        needed = _mentions_field(annotation) or (strict and not private)
+        resolved = _resolve(annotation, base, name, scopes, needed=needed)
         if _is_class_var(resolved):
             continue
-        assigned = base.__dict__.get(name)
         if typing.get_origin(resolved) is Field:
             (inner,) = typing.get_args(resolved)
-            own[name] = (inner, _declaration(base, name, assigned))
-        elif strict and not name.startswith("_"):
-            raise DefinitionError(
-                f"{base.__qualname__}.{name} is annotated {_show(annotation)}. A field is annotated "
-                f"Field[...], such as `{name}: Field[{_show(annotation)}]`; "
-                "anything else on the class is ClassVar[...].",
-                owner=base.__qualname__,
-                field=name,
-            )
+            inner = _resolve_inside(inner, base, name, scopes)
+            own[name] = (inner, _declaration(base, name, base.__dict__.get(name)))
+        elif strict and not private:
+            raise _no_field(base, name, annotation, resolved)
     for name, value in base.__dict__.items():
         if name in own:
             continue
@@ -99,8 +119,26 @@ def _own_declarations(base: type, *, strict: bool) -> dict[str, Any]:
             own[name] = value
         elif isinstance(value, Declaration):
             own[name] = (_managed_type(base, name, value), value)
-    type.__setattr__(base, DECLARED, own)
+    if own or strict:
+        # Not on a class without declarations: it may be a builtin, or typing's own Generic.
+        type.__setattr__(base, DECLARED, own)
     return own
+
+
+def _no_field(base: type, name: str, annotation: Any, resolved: Any) -> DefinitionError:
+    shown = _show(annotation)
+    if resolved is Field:
+        remedy = f"Say what it holds: `{name}: Field[...]`."
+    elif _mentions_field(resolved):
+        remedy = f"Field[...] stands outermost, such as `{name}: Field[str | None]`."
+    else:
+        remedy = (
+            f"A field is annotated Field[...], such as `{name}: Field[{shown}]`; "
+            "anything else on the class is ClassVar[...]."
+        )
+    return DefinitionError(
+        f"{base.__qualname__}.{name} is annotated {shown}. {remedy}", owner=base.__qualname__, field=name
+    )
 
 
 def _declaration(base: type, name: str, assigned: Any) -> Declaration:
@@ -141,7 +179,7 @@ def _annotations(base: type) -> dict[str, Any]:
 
 
 def _mentions_field(annotation: Any) -> bool:
-    return "Field" in (annotation if isinstance(annotation, str) else repr(annotation))
+    return _FIELD.search(annotation if isinstance(annotation, str) else repr(annotation)) is not None
 
 
 def _is_class_var(annotation: Any) -> bool:
@@ -151,24 +189,101 @@ def _is_class_var(annotation: Any) -> bool:
 def _show(annotation: Any) -> str:
     if isinstance(annotation, str):
         return annotation
-    return getattr(annotation, "__name__", None) or str(annotation).replace("typing.", "")
+    if isinstance(annotation, type) and not typing.get_args(annotation):
+        return annotation.__name__
+    return str(annotation).replace("typing.", "")
 
 
-def _resolve(annotation: Any, base: type, name: str, *, needed: bool) -> Any:
+# Names in annotations
+
+
+class _Scopes:
+    """The names that the annotations of a class body may use.
+
+    Attributes:
+        local: those of the functions inside which the class is being made.
+    """
+
+    def __init__(self, base: type) -> None:
+        self._base = base
+        module = sys.modules.get(base.__module__)
+        self._module: dict[str, Any] = dict(vars(module)) if module is not None else {}
+        enclosing = set(base.__qualname__.split(".")[:-1])
+        self.local: dict[str, Any] = {}
+        self._around: dict[str, Any] = {}
+        for frame in reversed(list(_frames(base.__module__))):
+            # A function of the class's own qualified name encloses it; another one of the module only called it.
+            (self.local if frame.f_code.co_name in enclosing else self._around).update(frame.f_locals)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        parameters = {each.__name__: each for each in getattr(self._base, "__type_params__", ())}
+        names = {**self._module, **self.local, **parameters}
+        yield names
+        # Members of the class body come late: one named like a builtin would shadow it in later annotations.
+        yield {**vars(self._base), **names}
+        yield {**self._around, **vars(self._base), **names}
+
+
+def _frames(module: str) -> Iterator[FrameType]:
+    """The functions of a module that are being run, innermost first."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        if frame.f_globals.get("__name__") == module and frame.f_locals is not frame.f_globals:
+            yield frame
+        frame = frame.f_back
+
+
+def _resolve(annotation: Any, base: type, name: str, scopes: _Scopes, *, needed: bool) -> Any:
     """The object behind a string annotation, or the annotation when it is one already."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", None)
     if text is None:
         return annotation
-    module = sys.modules.get(base.__module__)
-    names = dict(vars(module)) if module is not None else {}
-    # Members of the class body come last: one named like a builtin would shadow it in later annotations.
+    if _CLASS_VAR.match(text):
+        return ClassVar
+    return _evaluate(text, base, name, scopes, lambda scope: eval(text, scope), needed=needed)  # noqa: S307
+
+
+def _resolve_inside(annotation: Any, base: type, name: str, scopes: _Scopes) -> Any:
+    """The annotation with the strings inside it resolved, such as ``list["Part"]``."""
+    if not _has_text(annotation):
+        return annotation
+    holder = SimpleNamespace(__annotations__={"value": annotation})
+
+    def evaluate(scope: dict[str, Any]) -> Any:
+        return typing.get_type_hints(holder, globalns=scope, localns=scope, include_extras=True)["value"]
+
+    return _evaluate(_show(annotation), base, name, scopes, evaluate, needed=True)
+
+
+def _has_text(annotation: Any) -> bool:
+    if isinstance(annotation, (str, typing.ForwardRef)):
+        return True
+    origin = typing.get_origin(annotation)
+    if origin is Literal:
+        return False
+    arguments = typing.get_args(annotation)
+    return any(map(_has_text, arguments[:1] if origin is typing.Annotated else arguments))
+
+
+def _evaluate(
+    text: str,
+    base: type,
+    name: str,
+    scopes: _Scopes,
+    evaluate: Callable[[dict[str, Any]], Any],
+    *,
+    needed: bool,
+) -> Any:
     missing = NameError()
-    for scope in (names, _local_names(base, names)):
+    for scope in scopes:
         try:
-            return eval(text, scope)  # noqa: S307  (the text is the class body's own source)
+            # A fresh dict, which eval adds the builtins to. The text is the class body's own source.
+            return evaluate(scope)
         except NameError as error:
             missing = error
         except Exception as error:
+            if not needed:
+                return ClassVar
             raise DefinitionError(
                 f"{base.__qualname__}.{name}: the annotation {text!r} cannot be evaluated ({error}).",
                 owner=base.__qualname__,
@@ -184,48 +299,33 @@ def _resolve(annotation: Any, base: type, name: str, *, needed: bool) -> Any:
     )
 
 
-def _local_names(base: type, module_names: dict[str, Any]) -> dict[str, Any]:
-    """Module names, overlaid with the locals of the functions inside which the class is being made."""
-    frames: list[dict[str, Any]] = []
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  (the only way to the names of a local class)
-    while frame is not None:
-        if frame.f_globals.get("__name__") == base.__module__ and frame.f_locals is not frame.f_globals:
-            frames.append(dict(frame.f_locals))
-        frame = frame.f_back
-    names = dict(module_names)
-    for local in reversed(frames):
-        names.update(local)
-    return names
+# Generic bases
 
 
 def _substitutions(cls: type) -> dict[type, dict[Any, Any]]:
     """For each generic base, what its type variables stand for in `cls`."""
     found: dict[type, dict[Any, Any]] = {}
 
-    def visit(owner: type, known: dict[Any, Any]) -> None:
-        for base in getattr(owner, "__orig_bases__", ()):
-            origin = typing.get_origin(base)
-            if origin is None or not isinstance(origin, type):
+    def visit(owner: type, known: Mapping[Any, Any]) -> None:
+        for base in owner.__dict__.get("__orig_bases__", owner.__bases__):
+            origin = typing.get_origin(base) or base
+            if origin in (object, typing.Generic) or not isinstance(origin, type):
                 continue
-            parameters = getattr(origin, "__parameters__", ())
-            arguments = tuple(_substitute(argument, known) for argument in typing.get_args(base))
-            mapping = dict(zip(parameters, arguments))
+            arguments = [_substitute(argument, known) for argument in typing.get_args(base)]
+            mapping = dict(zip(getattr(origin, "__parameters__", ()), arguments))
             found.setdefault(origin, {}).update(mapping)
             visit(origin, mapping)
-        for base in owner.__bases__:
-            if base is not object:
-                visit(base, found.get(base, {}))
 
     visit(cls, {})
     return found
 
 
-def _substitute(annotation: Any, mapping: dict[Any, Any]) -> Any:
+def _substitute(annotation: Any, mapping: Mapping[Any, Any]) -> Any:
     if not mapping:
         return annotation
     if isinstance(annotation, TypeVar):
         return mapping.get(annotation, annotation)
     parameters = getattr(annotation, "__parameters__", ())
-    if not parameters:
+    if not parameters or isinstance(annotation, type):
         return annotation
     return annotation[tuple(mapping.get(parameter, parameter) for parameter in parameters)]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 from typing_extensions import Self
@@ -15,6 +14,7 @@ from tablekit.codecs.base import ValueProblem
 from tablekit.codecs.ttl import TtlCodec
 from tablekit.definition.build import build_schema
 from tablekit.definition.collect import Collected, collect
+from tablekit.definition.problems import suggest
 from tablekit.definition.registry import TableDefinition
 from tablekit.definition.schema import EntitySchema, FieldSchema
 from tablekit.errors import DefinitionError, NotLoaded, RequestError
@@ -76,6 +76,7 @@ class FieldDescriptor:
 class EntityBase:
     """What `Entity` and `Singleton` share: the class machinery, setting, equality, repr and `replace`."""
 
+    __tablekit_entity__: ClassVar[bool] = True
     __schema__: ClassVar[EntitySchema]
     __guards__: ClassVar[dict[str, Guard | None]] = {}
     __root__: ClassVar[type]
@@ -83,6 +84,35 @@ class EntityBase:
     __options__: ClassVar[dict[str, Any]] = {}
     entity_type: ClassVar[str]
     """The stored type of the class."""
+
+    # Hidden from the checkers, which would else take any name for one that can be set.
+    if not TYPE_CHECKING:
+
+        def __init__(self, **_values: Any) -> None:
+            # Every class that is an entity has an __init__ of its own, written by attrs.
+            raise _abstract(type(self))
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            guards = self.__guards__
+            if name not in guards:
+                _set_other(self, name, value)
+                return
+            guard = guards[name]
+            if guard is not None:
+                value = guard(self, name, value)
+            own = self.__dict__
+            if BASE in own:
+                own.setdefault(DIRTY, {}).setdefault(name, own.get(name, UNSET))
+            own[name] = value
+
+        def __delattr__(self, name: str) -> None:
+            if name not in type(self).__schema__.by_name:
+                object.__delattr__(self, name)
+                return
+            raise AttributeError(
+                f"{type(self).__name__}.{name} cannot be deleted. Set it to None, or use "
+                f"{type(self).__name__}.{name}.remove() in an update."
+            )
 
     def __init_subclass__(
         cls,
@@ -107,42 +137,31 @@ class EntityBase:
         _check_members(cls, collected)
         cls.__abstract__ = abstract
         if abstract:
+            if type is not None or aliases:
+                raise DefinitionError(
+                    f"{cls.__name__} is abstract and so has no rows: leave type= and aliases= to its subclasses.",
+                    owner=cls.__name__,
+                )
             return
-        schema = _schema(cls, collected, given, type, aliases)
-        cls.__schema__ = schema
-        cls.entity_type = schema.type
-        _define(cls, schema)
-        cls.__defined__(schema, given)
-        schema.registry.register(schema, _registered_bases(cls))
+        registry = _table(cls, given)
+        with registry.defining(cls):
+            schema = _schema(cls, collected, registry, given, type, aliases)
+            cls.__schema__ = schema
+            cls.entity_type = schema.type
+            _define(cls, schema)
+            cls.__defined__(schema, given)
+            registry.register(schema, _registered_bases(cls))
 
     @classmethod
     def __defined__(cls, schema: EntitySchema, options: dict[str, Any]) -> None:
         """Called when a class is made and checked, before it is registered; a root may add its own checks."""
-        unknown = set(options) - {"table", "pk", "sk"}
-        if unknown:
+        known = ("table", "pk", "sk", "type", "aliases", "abstract")
+        for name in sorted(set(options) - set(known)):
             raise DefinitionError(
-                f"{cls.__name__}: the class option {min(unknown)!r} is not known. "
-                "Known: table, pk, sk, type, aliases, abstract.",
+                f"{cls.__name__}: the class option {name!r} is not known.{suggest(name, known)} "
+                f"Known: {', '.join(known)}.",
                 owner=cls.__name__,
             )
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        guard = self.__guards__.get(name, _unknown)
-        if guard is not None:
-            value = guard(self, name, value)
-            if guard is _unknown:
-                self.__dict__[name] = value
-                return
-        own = self.__dict__
-        if BASE in own:
-            own.setdefault(DIRTY, {}).setdefault(name, own.get(name, UNSET))
-        own[name] = value
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(
-            f"{type(self).__name__}.{name} cannot be deleted. Set it to None, or use "
-            f"{type(self).__name__}.{name}.remove() in an update."
-        )
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -183,12 +202,18 @@ class EntityBase:
     def replace(self, **changes: Any) -> Self:
         """A copy with other values in some fields, which keeps version and loaded image.
 
-        Mutable values are copied at every depth, so that the copy and the original share nothing.
+        Mutable values are copied at every depth, so that the copy and the original share nothing. Values that a
+        ``functools.cached_property`` computed are not taken along.
         """
-        twin = self.__copy__()
-        for item in type(self).__schema__.mutable:
-            if item.name in twin.__dict__:
-                twin.__dict__[item.name] = copied(item, twin.__dict__[item.name])
+        schema = type(self).__schema__
+        twin = object.__new__(type(self))
+        own = twin.__dict__
+        own.update((name, value) for name, value in self.__dict__.items() if name in schema.by_name or name[0] == "_")
+        if DIRTY in own:
+            own[DIRTY] = dict(own[DIRTY])
+        for item in schema.mutable:
+            if item.name in own:
+                own[item.name] = copied(item, own[item.name])
         for name, value in changes.items():
             setattr(twin, name, value)
         return twin
@@ -199,10 +224,15 @@ def schema_of(entity: type | EntityBase) -> EntitySchema:
     cls = entity if isinstance(entity, type) else type(entity)
     schema = cls.__dict__.get("__schema__")
     if schema is None:
-        raise DefinitionError(
-            f"{cls.__name__} is abstract: it is no entity of a table, and only its subclasses are.", owner=cls.__name__
-        )
+        raise _abstract(cls)
     return schema  # type: ignore[no-any-return]
+
+
+def _abstract(cls: type) -> DefinitionError:
+    return DefinitionError(
+        f"{cls.__name__} is abstract: it is no entity of a table, and only its subclasses are. Use one of them.",
+        owner=cls.__name__,
+    )
 
 
 def copied(item: FieldSchema, value: Any) -> Any:
@@ -211,9 +241,7 @@ def copied(item: FieldSchema, value: Any) -> Any:
     return value if copy is None or value is None else copy(value)
 
 
-def _schema(
-    cls: type[EntityBase], collected: Collected, options: dict[str, Any], type: str | None, aliases: tuple[str, ...]
-) -> EntitySchema:
+def _table(cls: type[EntityBase], options: Mapping[str, Any]) -> TableDefinition:
     table = options.get("table")
     if table is None:
         raise DefinitionError(
@@ -222,7 +250,20 @@ def _schema(
             owner=cls.__name__,
         )
     if not isinstance(table, TableDefinition):
-        raise DefinitionError(f"{cls.__name__}: table={table!r} is no Table.", owner=cls.__name__)
+        raise DefinitionError(
+            f"{cls.__name__}: table={table!r} is no Table. Give the object that Table(...) made.", owner=cls.__name__
+        )
+    return table
+
+
+def _schema(
+    cls: type[EntityBase],
+    collected: Collected,
+    table: TableDefinition,
+    options: Mapping[str, Any],
+    type: str | None,
+    aliases: tuple[str, ...],
+) -> EntitySchema:
     pk = options.get("pk")
     if pk is None:
         raise DefinitionError(
@@ -248,24 +289,43 @@ def _reserved(cls: type[EntityBase]) -> frozenset[str]:
 def _check_members(cls: type[EntityBase], collected: Collected) -> None:
     """A member that shadows a public name of the root breaks every caller that holds the class."""
     reserved = _reserved(cls)
-    for name in (*cls.__dict__, *collected.fields):
-        if name not in reserved or name == "entity_type":
+    for base in cls.__mro__[: cls.__mro__.index(cls.__root__)]:
+        # Entities among the bases were checked when they were made.
+        if base is not cls and issubclass(base, EntityBase):
             continue
-        if name not in collected.fields and callable(cls.__dict__.get(name)) and name in _OVERRIDABLE:
-            continue
-        raise DefinitionError(
-            f"{cls.__name__}.{name}: {name!r} is a name of the library's own on entities. Call it otherwise"
-            f"{_keep_name(name) if name in collected.fields else ''}.",
-            owner=cls.__name__,
-            field=name,
+        for name, member in base.__dict__.items():
+            hook = name in _HOOKS and callable(member)
+            if not hook and (name in reserved or name in _GENERATED):
+                raise _shadows(cls, base, name, is_field=name in collected.fields)
+    for name in collected.fields:
+        if name in reserved:
+            raise _shadows(cls, cls, name, is_field=True)
+
+
+_HOOKS = frozenset({"before_write", "after_write", "after_load"})
+_GENERATED = {
+    "__init__": "__init__ is generated from the fields. Write a classmethod that makes the entity",
+    "__attrs_post_init__": "it would run for new entities and not for rows that are read. Use field(factory=...), or "
+    "a classmethod that makes the entity",
+    "__attrs_pre_init__": "it would run for new entities and not for rows that are read. Write a classmethod that "
+    "makes the entity",
+}
+
+
+def _shadows(cls: type, base: type, name: str, *, is_field: bool) -> DefinitionError:
+    if name == "entity_type":
+        reason = 'the stored type is a class option: `type="..."`'
+    elif name in _GENERATED:
+        reason = _GENERATED[name]
+    else:
+        reason = f"{name!r} is a name of the library's own on entities. Call it otherwise"
+    if is_field:
+        reason = (
+            f"{name!r} is a name of the library's own on entities. Call it otherwise and keep the stored name: "
+            f'`{name}_: Field[...] = field(name="{name}")`'
         )
-
-
-_OVERRIDABLE = frozenset({"before_write", "after_write", "after_load"})
-
-
-def _keep_name(name: str) -> str:
-    return f' and keep the stored name: `{name}_: Field[...] = field(name="{name}")`'
+    where = "" if base is cls else f" (from {base.__qualname__})"
+    return DefinitionError(f"{cls.__name__}.{name}{where}: {reason}.", owner=cls.__name__, field=name)
 
 
 def _define(cls: type[EntityBase], schema: EntitySchema) -> None:
@@ -333,12 +393,18 @@ def _refuse_managed(entity: Any, name: str, value: Any) -> Any:
     raise RequestError(f"{type(entity).__name__}.{name} is kept by tablekit and cannot be set.")
 
 
-def _unknown(entity: Any, name: str, value: Any) -> Any:
-    if name.startswith("_"):
-        return value
-    close = difflib.get_close_matches(name, [item.name for item in type(entity).__schema__.fields], n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise AttributeError(f"{type(entity).__name__} has no field {name!r}.{hint}")
+def _set_other(entity: EntityBase, name: str, value: Any) -> None:
+    """Setting what is no field: a private attribute, or a property with a setter of the user's own."""
+    cls = type(entity)
+    if name.startswith("_") or hasattr(getattr(cls, name, None), "__set__"):
+        object.__setattr__(entity, name, value)
+        return
+    if name == "entity_type":
+        raise AttributeError(
+            f"{cls.__name__}.entity_type is the stored type; every write stamps it, and it cannot be set. "
+            'It is a class option: `type="..."`.'
+        )
+    raise AttributeError(f"{cls.__name__} has no field {name!r}.{suggest(name, cls.__schema__.by_name)}")
 
 
 def _registered_bases(cls: type[EntityBase]) -> list[EntitySchema]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from typing_extensions import Never
@@ -215,6 +215,8 @@ def updated_at(*, name: str | None = None) -> Managed[datetime]:
 
 
 @overload
+def ttl(*, default: timedelta, name: str | None = None, hide_expired: bool = False) -> Any: ...
+@overload
 def ttl(*, default: T, name: str | None = None, hide_expired: bool = False) -> Field[T]: ...
 @overload
 def ttl(*, name: str | None = None, hide_expired: bool = False) -> Any: ...
@@ -226,7 +228,7 @@ def ttl(*, default: Any = UNSET, name: str | None = None, hide_expired: bool = F
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html
 
     Parameters:
-        default: ``None`` for rows that do not expire.
+        default: ``None`` for rows that do not expire; a timedelta for a time from now, taken for each new object.
         name: the stored attribute's name; it must be the one that the table's TTL setting names.
         hide_expired: reads leave out rows whose time has come; DynamoDB deletes them days later.
     """

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import re
 from collections.abc import Sequence
-from typing import Literal, Union
+from typing import Any, Literal, Union
 
 from tablekit.errors import DefinitionError
 
@@ -11,11 +13,24 @@ __all__ = ["GlobalIndex", "Index", "LocalIndex"]
 
 Projection = Union[Literal["ALL", "KEYS_ONLY"], Sequence[str]]
 
+# https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GlobalSecondaryIndex.html
+_NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
 
-def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
+
+def attribute_names(value: str | Sequence[str] | None, owner: str, role: str) -> tuple[str, ...]:
+    """The attribute names of one side of a key, checked. Raises `DefinitionError`."""
     if value is None:
         return ()
-    return (value,) if isinstance(value, str) else tuple(value)
+    names: tuple[Any, ...] = (value,) if isinstance(value, str) else tuple(value)
+    for name in names:
+        # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
+        if not isinstance(name, str) or not 1 <= len(name.encode("utf-8", "replace")) <= 255:
+            raise DefinitionError(
+                f"{owner}: its {role} names the attribute {name!r}; the name of a key attribute is a string of 1 to "
+                "255 bytes.",
+                owner=owner,
+            )
+    return names
 
 
 class Index:
@@ -36,14 +51,18 @@ class Index:
         sk: str | Sequence[str] | None,
         projection: Projection,
     ) -> None:
-        # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GlobalSecondaryIndex.html
-        if not 3 <= len(name) <= 255:
+        if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             raise DefinitionError(
-                f"The index name {name!r} has {len(name)} characters; DynamoDB takes 3 to 255.", owner=name
+                f"The index name {name!r} is not one that DynamoDB takes: 3 to 255 letters, digits, '_', '-' and '.'.",
+                owner=str(name),
             )
         self.name = name
-        self.pk = _names(pk)
-        self.sk = _names(sk)
+        self.pk = attribute_names(pk, f"Index {name!r}", "partition key")
+        self.sk = attribute_names(sk, f"Index {name!r}", "sort key")
+        if len(set(self.keys)) < len(self.keys):
+            raise DefinitionError(
+                f"Index {name!r}: one attribute stands twice in its key ({', '.join(self.keys)}).", owner=name
+            )
         if isinstance(projection, str) and projection not in ("ALL", "KEYS_ONLY"):
             raise DefinitionError(
                 f"Index {name!r}: projection={projection!r} is not known. Give 'ALL', 'KEYS_ONLY', "
@@ -51,7 +70,7 @@ class Index:
                 owner=name,
             )
         self.projection: Literal["ALL", "KEYS_ONLY"] | tuple[str, ...] = (
-            projection if isinstance(projection, str) else tuple(projection)  # type: ignore[assignment]
+            projection if isinstance(projection, str) else tuple(dict.fromkeys(projection))  # type: ignore[assignment]
         )
 
     @property
@@ -92,6 +111,8 @@ class GlobalIndex(Index):
         projection: Projection = "ALL",
     ) -> None:
         super().__init__(name, pk, sk, projection)
+        if not self.pk:
+            raise DefinitionError(f"Index {name!r} has no partition key: pk= names no attribute.", owner=name)
         for role, names in (("partition key", self.pk), ("sort key", self.sk)):
             if len(names) > 4:
                 raise DefinitionError(
@@ -112,8 +133,11 @@ class LocalIndex(Index):
 
     def __init__(self, name: str, sk: str, *, projection: Projection = "ALL") -> None:
         super().__init__(name, None, sk, projection)
+        if len(self.sk) != 1:
+            raise DefinitionError(f"Index {name!r}: a local index has one sort key attribute.", owner=name)
 
     def on(self, pk: str) -> LocalIndex:
-        """The same index with the table's partition key filled in."""
-        self.pk = (pk,)
-        return self
+        """The same index with the table's partition key filled in; one declaration may serve several tables."""
+        placed = copy.copy(self)
+        placed.pk = (pk,)
+        return placed

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, Literal
 
 from tablekit._types import Item, KeyType
-from tablekit.definition.indexes import Index, LocalIndex
+from tablekit.definition.indexes import Index, LocalIndex, attribute_names
 from tablekit.definition.languages import could_equal
 from tablekit.definition.schema import EntitySchema, KeyAttribute
 from tablekit.errors import DefinitionError, UnknownEntityType
 
-__all__ = ["KeyOverlapWarning", "TableDefinition", "UnknownPolicy", "UntypedPolicy"]
+__all__ = ["KeyOverlapWarning", "ProjectionWarning", "TableDefinition", "UnknownPolicy", "UntypedPolicy"]
+
+_PACKAGE = __name__.partition(".")[0] + "."
 
 UnknownPolicy = Literal["raise", "skip"]
 UntypedPolicy = Literal["raise", "skip", "infer"]
@@ -35,7 +40,10 @@ class TableDefinition:
         separator: what stands between the parts of a key, and so may stand in no part; None for no rule.
         indexes: by name. unknown, untyped: the policies for rows of unknown type and without a type.
         generation: counts registrations, so that plans made before one are made anew.
+        consistent_reads: whether reads that do not say are strongly consistent; never those of global indexes.
     """
+
+    consistent_reads: bool = False
 
     def __init__(
         self,
@@ -60,12 +68,14 @@ class TableDefinition:
         self.generation = 0
         self.entities: dict[str, EntitySchema] = {}
         self.by_type: dict[str, EntitySchema] = {}
-        self._key_types: dict[str, KeyType] = dict(key_types or {})
-        self._claims: dict[str, str] = dict.fromkeys(self._key_types, "key_types=")
+        self._declared: dict[str, KeyType] = dict(key_types or {})
+        # By attribute, then by the class that fills it: its module and qualified name.
+        self._claims: dict[str, dict[str, KeyType]] = {}
         self.indexes: dict[str, Index] = {}
         self._check_own()
         for index in indexes:
             self._add_index(index)
+        self._check_key_types()
 
     @property
     def label(self) -> str:
@@ -78,7 +88,11 @@ class TableDefinition:
         return (self.pk,) if self.sk is None else (self.pk, self.sk)
 
     def _check_own(self) -> None:
-        names = [*self.key_names, self.type_attribute]
+        where = f"Table {self.label!r}"
+        names = [
+            *attribute_names(self.key_names, where, "primary key"),
+            *attribute_names(self.type_attribute, where, "type_attribute="),
+        ]
         if len(set(names)) != len(names):
             raise DefinitionError(
                 f"Table {self.label!r}: pk, sk and type_attribute must be three names; they are {', '.join(names)}.",
@@ -111,37 +125,73 @@ class TableDefinition:
                     "Use a GlobalIndex.",
                     owner=self.label,
                 )
-            index.on(self.pk)
+            index = index.on(self.pk)
+            if self.pk in index.sk:
+                raise DefinitionError(
+                    f"Table {self.label!r}: the local index {index.name!r} is sorted by the partition key "
+                    f"{self.pk!r}. Give it another attribute.",
+                    owner=self.label,
+                )
         if not index.holds(self.type_attribute, self.key_names, self.type_attribute):
             warnings.warn(
                 f"Index {index.name!r} of table {self.label!r} is KEYS_ONLY and holds no {self.type_attribute}: "
                 "its queries give keys(), or full rows by hydrate(). Include the attribute to get entities.",
                 ProjectionWarning,
-                stacklevel=4,
+                stacklevel=_stack_level(),
             )
         self.indexes[index.name] = index
 
+    def _check_key_types(self) -> None:
+        keys = {*self.key_names, *(name for index in self.indexes.values() for name in index.keys)}
+        for attribute, type_ in self._declared.items():
+            if attribute not in keys:
+                raise DefinitionError(
+                    f"Table {self.label!r}: key_types= names {attribute!r}, which is no key attribute of the table or "
+                    f"of an index ({', '.join(sorted(keys))}).",
+                    owner=self.label,
+                )
+            if type_ not in ("S", "N", "B"):
+                raise DefinitionError(
+                    f"Table {self.label!r}: key_types= gives {attribute!r} the type {type_!r}; a key attribute is of "
+                    "type 'S', 'N' or 'B'.",
+                    owner=self.label,
+                )
+
     def key_type(self, attribute: str) -> KeyType:
-        """The scalar type of a key attribute: declared, or claimed by the first entity, or ``"S"``."""
-        return self._key_types.get(attribute, "S")
+        """The scalar type of a key attribute: declared, or claimed by the entities, or ``"S"``."""
+        known = self._declared.get(attribute)
+        return known if known is not None else next(iter(self._claims.get(attribute, {}).values()), "S")
 
     def declares(self, attribute: str, type: KeyType) -> bool:
         """Whether the table itself was declared with that type for a key attribute."""
-        return self._key_types.get(attribute) == type and self._claims.get(attribute) == "key_types="
+        return self._declared.get(attribute) == type
 
-    def claim_key_type(self, attribute: str, type: KeyType, claimant: str) -> None:
+    def claim_key_type(self, attribute: str, type: KeyType, claimant: type[Any]) -> None:
         """Say that a class fills a key attribute with values of a type; two claims must agree."""
-        known = self._key_types.get(attribute)
-        if known is None:
-            self._key_types[attribute] = type
-            self._claims[attribute] = claimant
-        elif known != type:
-            raise DefinitionError(
-                f"{claimant} fills the key attribute {attribute!r} of table {self.label!r} with type {type}, and "
-                f"{self._claims[attribute]} with type {known}. A key attribute has one type: write the number as "
-                "text in the template ('{field:d}', or with a width '{field:06d}').",
-                owner=claimant,
-            )
+        mine = _identity(claimant)
+        claims = self._claims.setdefault(attribute, {})
+        known = {"key_types=": self._declared[attribute]} if attribute in self._declared else claims
+        for other, theirs in known.items():
+            if other != mine and theirs != type:
+                raise DefinitionError(
+                    f"{claimant.__name__} fills the key attribute {attribute!r} of table {self.label!r} with type "
+                    f"{type}, and {other.rpartition('.')[2]} with type {theirs}. A key attribute has one type: write "
+                    "the number as text in the template ('{field:d}', or with a width '{field:06d}').",
+                    owner=claimant.__name__,
+                )
+        claims[mine] = type
+
+    @contextmanager
+    def defining(self, cls: type[Any]) -> Generator[None]:
+        """While a class is made: what an earlier class of its name claimed is dropped, and comes back on failure."""
+        before = {attribute: dict(claims) for attribute, claims in self._claims.items()}
+        for claims in self._claims.values():
+            claims.pop(_identity(cls), None)
+        try:
+            yield
+        except BaseException:
+            self._claims = before
+            raise
 
     # Registration
 
@@ -150,11 +200,14 @@ class TableDefinition:
         replaced = next((old for old in self.entities.values() if _same_class(old.entity, schema.entity)), None)
         others = [old for old in self.entities.values() if old is not replaced]
         self._check_types(schema, others)
+        # Before anything is changed: a warning may be an error.
+        self._warn_of_overlap(schema, [old for old in others if not _related(old.entity, schema.entity)])
         if replaced is not None:
             self._forget(replaced)
         for base in bases:
-            base.subclasses.append(schema)
-        self._warn_of_overlap(schema, [old for old in others if not _related(old.entity, schema.entity)])
+            # A subclass that lives in another table is nothing that a query for the base could find.
+            if base.registry is self:
+                base.subclasses.append(schema)
         self.entities[schema.type] = schema
         for name in schema.own_types:
             self.by_type[name] = schema
@@ -192,7 +245,7 @@ class TableDefinition:
                     f"{schema.name} ({keys}) and {other.name} ({theirs_}) of table {self.label!r} may render the same "
                     "key. The type guard keeps one from overwriting the other; a literal prefix keeps them apart.",
                     KeyOverlapWarning,
-                    stacklevel=6,
+                    stacklevel=_stack_level(),
                 )
 
     # Look-ups
@@ -233,8 +286,22 @@ class TableDefinition:
         return found[0] if len(found) == 1 else None
 
 
-def _same_class(old: type, new: type) -> bool:
-    return old.__module__ == new.__module__ and old.__qualname__ == new.__qualname__
+def _identity(cls: type[Any]) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _same_class(old: type[Any], new: type[Any]) -> bool:
+    return _identity(old) == _identity(new)
+
+
+def _stack_level() -> int:
+    """How far up a warning belongs: to the first line outside this package."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    level = 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 def _related(one: type, other: type) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tablekit._types import UNSET, AttributeValue, Item, KeyType
 from tablekit.codecs.base import Codec, ValueProblem
+from tablekit.codecs.compare import check_depth
 from tablekit.definition.fields import Kind, Validator
 from tablekit.definition.indexes import Index
 from tablekit.definition.languages import Language
@@ -98,6 +99,11 @@ class FieldSchema:
         self.hide_expired = hide_expired
 
     @property
+    def begins_late(self) -> bool:
+        """Whether a row from before the class had the field is read without it: a time that no write has set yet."""
+        return self.kind in ("created_at", "updated_at") and self.missing is None
+
+    @property
     def given(self) -> bool:
         """Whether the field is the user's data, and so an ``__init__`` argument."""
         return self.kind in ("data", "ttl")
@@ -116,6 +122,8 @@ class FieldSchema:
             return None
         try:
             encoded = self.codec.encode(value)
+            if encoded is not None and self.codec.open_depth:
+                check_depth(encoded)
         except ValueProblem as problem:
             raise self.refuse(problem.reason, problem.path) from None
         if encoded is None and not self.omits_empty:
@@ -140,6 +148,7 @@ class FieldSchema:
             secret=self.secret,
             managed=not self.given,
             null=not self.omits_none,
+            empty=self.omits_empty,
         )
 
     def __repr__(self) -> str:
@@ -213,10 +222,10 @@ class IndexKeySchema:
 
     Attributes:
         name: the member of the class. index: the index. pk, sk: its key attributes.
-        names: every field that decides the key, those of `when` included.
+        names: every field that decides the key, those of `when` included. uses: the fields of `when`.
     """
 
-    __slots__ = ("_when", "index", "name", "names", "pk", "sk")
+    __slots__ = ("_when", "index", "name", "names", "pk", "sk", "uses")
 
     def __init__(
         self,
@@ -232,8 +241,9 @@ class IndexKeySchema:
         self.pk = pk
         self.sk = sk
         self._when = when
+        self.uses = tuple(uses)
         found = [part for key in (*pk, *sk) for part in key.names]
-        self.names = tuple(dict.fromkeys((*found, *uses)))
+        self.names = tuple(dict.fromkeys((*found, *self.uses)))
 
     @property
     def keys(self) -> tuple[KeyAttribute, ...]:
@@ -245,12 +255,28 @@ class IndexKeySchema:
         """The key attributes that tablekit writes."""
         return tuple(key for key in self.keys if key.written)
 
+    @property
+    def conditional(self) -> bool:
+        """Whether `when` decides which rows are in the index."""
+        return self._when is not None
+
     def applies(self, values: Mapping[str, Any]) -> bool:
         """Whether the entity belongs in the index: `when` holds and no part is None."""
         if self._when is not None and not self._when(values):
             return False
         return all(
             _value_at(values, part.name) is not None
+            for key in self.keys
+            for part in key.template.parts
+            if not part.optional
+        )
+
+    def excludes(self, values: Mapping[str, Any]) -> bool:
+        """Whether these values alone keep the entity out of the index, whatever the other fields are."""
+        if self._when is not None and all(name in values for name in self.uses) and not self._when(values):
+            return True
+        return any(
+            part.name.partition(".")[0] in values and _value_at(values, part.name) is None
             for key in self.keys
             for part in key.template.parts
             if not part.optional
@@ -292,6 +318,8 @@ class EntitySchema:
         index_keys: by the name of the member. uniques: unique values. key_fields: the fields of the primary key.
         version, created_at, updated_at, ttl: the managed fields, or None.
         mutable: the fields whose values can change in place. subclasses: schemas of registered subclasses.
+        internal: whether reads that name no class leave its rows out, as those of a counter.
+        refusal: why queries, batches and transactions do not take the class; None where they do.
     """
 
     def __init__(
@@ -334,6 +362,8 @@ class EntitySchema:
             + [key.attribute for index_key in index_keys.values() for key in index_key.keys]
         )
         self.compiled: dict[str, Any] = {}
+        self.internal = False
+        self.refusal: str | None = None
 
     @property
     def own_types(self) -> tuple[str, ...]:

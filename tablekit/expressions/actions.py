@@ -115,10 +115,12 @@ class Add(Action):
 
     Parameters:
         value: the number or the set.
+        once: whether the update must be applied exactly once, also when its answer is lost.
     """
 
     clause = "ADD"
     value: Value
+    once: bool = False
 
     @property
     def pieces(self) -> tuple[Piece, ...]:

@@ -10,7 +10,7 @@ import attrs
 from tablekit.errors import ExpressionError
 from tablekit.expressions.actions import Action, Operand, Remove, Set, arithmetic, if_not_exists, list_append
 from tablekit.expressions.paths import Path
-from tablekit.expressions.values import Value, encode
+from tablekit.expressions.values import Value, encode, encode_step
 
 __all__ = ["Default", "append_action", "default_operand", "set_action", "sum_of", "value_to_change"]
 
@@ -60,7 +60,7 @@ def sum_of(
         return arithmetic(left, sign, other)
     if isinstance(other, Operand):
         raise _refusal(path, "DynamoDB computes one sum or difference at a time; add the numbers up in Python first")
-    value = _required(path, other, sign)
+    value = _step(path, other, sign)
     if "N" not in value.av:
         raise _refusal(path, f"DynamoDB computes with numbers only, not with {type(other).__name__}")
     value = attrs.evolve(value, hint=f"{path.hint}_step")
@@ -78,6 +78,8 @@ def set_action(path: Path, value: object) -> Action:
         return Set(path, encoded)
     if isinstance(path.segments[-1], int):
         raise _refusal(path, "an empty set cannot be a list's element, since DynamoDB has none; use a list, or None")
+    if not path.empty:
+        raise _refusal(path, "an empty set cannot be stored, and a missing one reads as another value; use a list")
     return Remove(path)
 
 
@@ -86,7 +88,7 @@ def value_to_change(path: Path, verb: str, tags: tuple[str, ...], value: object)
     allowed = "numbers and sets" if "N" in tags else "sets"
     if path.codec.tags and path.codec.tags.isdisjoint(tags):
         raise _refusal(path, f"{verb} is for {allowed}, and the field is {path.codec.name}; use set")
-    encoded = _required(path, value, verb)
+    encoded = _step(path, value, verb)
     if encoded.av.keys().isdisjoint(tags):
         raise _refusal(path, f"{verb} takes {allowed}, not {type(value).__name__}")
     return encoded
@@ -117,8 +119,16 @@ def _is_default(value: object) -> TypeGuard[Default[Any]]:
     return isinstance(value, Default)
 
 
+def _step(path: Path, value: object, verb: str) -> Value:
+    """What is added or taken away, which need not be of the field's own type: a time is moved by a span."""
+    return _given(path, encode_step(path, value), verb)
+
+
 def _required(path: Path, value: object, verb: str) -> Value:
-    encoded = encode(path, value)
+    return _given(path, encode(path, value), verb)
+
+
+def _given(path: Path, encoded: Value | None, verb: str) -> Value:
     if encoded is None:
         raise _refusal(path, f"{verb} of an empty set changes nothing, and DynamoDB has none; leave the action out")
     return encoded

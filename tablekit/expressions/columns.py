@@ -186,12 +186,16 @@ class Column(Generic[T]):
         """
         return set_action(self.path, _plain(value))
 
-    def add(self, value: T) -> Action:
+    def add(self, value: T, *, once: bool = False) -> Action:
         """Add to a number, or add the elements of a set; a missing attribute starts at 0 or empty.
+
+        Parameters:
+            once: count exactly once, also when the answer is lost and the request sent again: the update goes out
+                as a transaction of one action, which takes twice the write units.
 
         Raises `ExpressionError` for an empty set, and for a type that is neither.
         """
-        return Add(self.path, value_to_change(self.path, "add", ("N", "SS", "NS", "BS"), value))
+        return Add(self.path, value_to_change(self.path, "add", ("N", "SS", "NS", "BS"), value), once)
 
     def delete(self, value: T) -> Action:
         """Take the elements of a set out of the stored set. Raises `ExpressionError` as `add` does."""

@@ -55,6 +55,7 @@ class Path:
         managed: whether tablekit keeps the attribute, so that no caller may change it.
         null: whether None is stored as NULL here; else an update to None removes the attribute. It is
             true of every path inside a document, where "None" and "missing" differ.
+        empty: whether a missing value reads as an empty set here, so that one is written by removing it.
         steps: how the caller wrote what follows the field, one text for each inner segment.
     """
 
@@ -66,6 +67,7 @@ class Path:
     key: bool = False
     managed: bool = False
     null: bool = False
+    empty: bool = True
     steps: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -106,7 +108,9 @@ class Path:
             raise LimitExceeded(message, limit=_MAX_DEPTH, actual=len(self.segments) + 1)
         if step is None:
             step = f"[{json.dumps(name, ensure_ascii=False)}]"
-        return attrs.evolve(self, segments=(*self.segments, name), codec=inner, null=True, steps=(*self.steps, step))
+        empty = self.codec.reads_empty(segment)
+        segments, steps = (*self.segments, name), (*self.steps, step)
+        return attrs.evolve(self, segments=segments, codec=inner, null=True, empty=empty, steps=steps)
 
     def _segment(self, segment: Any) -> tuple[str | int | None, Codec[Any] | None]:
         """The stored name or index of a part inside, and its codec; None where the type has no such part."""

@@ -12,7 +12,7 @@ from tablekit.codecs.base import Codec, ValueProblem
 from tablekit.errors import EncodeError, ExpressionError
 from tablekit.expressions.paths import Path
 
-__all__ = ["ORDERED", "Value", "check_order", "encode", "encode_inside", "scalar_key"]
+__all__ = ["ORDERED", "Value", "check_order", "encode", "encode_inside", "encode_step", "scalar_key"]
 
 ORDERED = frozenset({"S", "N", "B"})
 """The wire types that have an order; DynamoDB refuses ``<`` and BETWEEN on any other."""
@@ -44,6 +44,15 @@ def encode(path: Path, value: object, hint: str | None = None) -> Value | None:
     Raises `EncodeError` naming the path.
     """
     return encode_inside(path, path.codec, value, hint)
+
+
+def encode_step(path: Path, value: object) -> Value | None:
+    """What an update adds to the value at a path, or takes from it; as `encode`."""
+    try:
+        av = path.codec.encode_step(value)
+    except ValueProblem as problem:
+        raise _encode_error(path, problem) from None
+    return None if av is None else Value(av, path.hint, path.secret, value)
 
 
 def encode_inside(path: Path, codec: Codec[Any], value: object, hint: str | None = None) -> Value | None:

@@ -19,13 +19,15 @@ from typing import Any, Final, Literal
 from tablekit._types import Attempt
 from tablekit.wire.response import FAST_OPERATIONS, body_problem, is_dynamodb, parse_body
 
-__all__ = ["CURRENT", "Call", "classify_answer", "classify_exception", "register"]
+__all__ = ["CURRENT", "ONCE", "Call", "Outcome", "classify_answer", "classify_exception", "register"]
 
-_Outcome = Literal["applied", "refused", "maybe"]
+Outcome = Literal["applied", "refused", "maybe"]
+"""What became of an attempt; see `tablekit._types.Attempt`."""
 
 # After DynamoDB's own 200 these are never sent again: the write has happened, and a second ADD would count
 # twice. BatchWriteItem is not among them, since its body says what is left to do.
-_ONCE: Final = frozenset({"DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
+ONCE: Final = frozenset({"DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
+"""Operations that are not repeated after a 200."""
 
 # DynamoDB's 4xx answers that leave it open whether the write was, or will be, applied.
 _OPEN_CODES: Final = frozenset(
@@ -81,7 +83,7 @@ class Call:
         self.problem = ""
         self._checked = False
 
-    def close(self, outcome: _Outcome, reason: str) -> None:
+    def close(self, outcome: Outcome, reason: str) -> None:
         """The last attempt has ended."""
         if not self.attempts:  # it failed before it was handed over
             self.attempts.append(Attempt(outcome, reason))
@@ -129,7 +131,7 @@ def register(events: Any) -> None:
     events.register_first("needs-retry.dynamodb", _needs_retry)
 
 
-def classify_answer(status: int, code: str, *, genuine: bool) -> tuple[_Outcome, str]:
+def classify_answer(status: int, code: str, *, genuine: bool) -> tuple[Outcome, str]:
     """What an answer says about its attempt, and a word for it.
 
     Parameters:
@@ -145,7 +147,7 @@ def classify_answer(status: int, code: str, *, genuine: bool) -> tuple[_Outcome,
     return "maybe", code or str(status)
 
 
-def classify_exception(error: BaseException) -> tuple[_Outcome, str]:
+def classify_exception(error: BaseException) -> tuple[Outcome, str]:
     """What a network error says about its attempt, and a word for it.
 
     Only errors that come before the request can have left are *refused*; everything else is *maybe*.
@@ -227,7 +229,7 @@ def _is_success(status: int) -> bool:
     return status < HTTPStatus.MULTIPLE_CHOICES
 
 
-def _outcome_of_exception(call: Call, exception: BaseException | None) -> tuple[_Outcome, str]:
+def _outcome_of_exception(call: Call, exception: BaseException | None) -> tuple[Outcome, str]:
     if exception is None:
         return "maybe", "Unknown"
     outcome, reason = classify_exception(exception)
@@ -239,6 +241,6 @@ def _outcome_of_exception(call: Call, exception: BaseException | None) -> tuple[
 def _needs_retry(event_name: str, **_: Any) -> bool | None:
     """False forbids a retry, None leaves it to botocore."""
     call = _call(event_name)
-    if call is not None and call.operation in _ONCE and call.attempts and call.attempts[-1].outcome == "applied":
+    if call is not None and call.operation in ONCE and call.attempts and call.attempts[-1].outcome == "applied":
         return False
     return None

@@ -11,6 +11,7 @@ from tablekit._types import Port
 from tablekit.definition.registry import TableDefinition
 from tablekit.errors import RequestError
 from tablekit.operations.async_transport import AioPort
+from tablekit.operations.direct import DirectPort
 from tablekit.operations.session import Capabilities, Session
 from tablekit.operations.settings import Settings
 from tablekit.operations.transport import SyncPort
@@ -43,7 +44,7 @@ class Binding:
         self.given_name = name
         self.settings = settings
         self.capabilities = capabilities
-        self.port: Port = port if port is not None else SyncPort(settings)
+        self.port: Port = port if port is not None else _port_of(settings)
         self.aio_port: Port = aio_port if aio_port is not None else AioPort(settings)
         self.listeners: list[Listener] = []
 
@@ -60,7 +61,8 @@ class Binding:
     def session(self, port: Port | None = None) -> Session:
         """A session through this binding's port, or through another."""
         chosen = port if port is not None else self.port
-        return Session(self.registry, chosen, self.name, self.capabilities, self.listeners)
+        awaited = chosen is self.aio_port
+        return Session(self.registry, chosen, self.name, self.capabilities, self.listeners, awaited=awaited)
 
     def close(self) -> None:
         """Close the connections."""
@@ -73,6 +75,10 @@ class Binding:
         close = getattr(self.aio_port, "aclose", None)
         if close is not None:
             await close()
+
+
+def _port_of(settings: Settings) -> Port:
+    return DirectPort(settings) if settings.transport == "direct" else SyncPort(settings)
 
 
 _bound: contextvars.ContextVar[Mapping[int, Binding]] = contextvars.ContextVar("tablekit_bound", default={})  # noqa: B039  (never changed, only replaced)

@@ -1,9 +1,9 @@
 """Cursors: where a query goes on, as text that is bound to the query.
 
-A cursor holds the key of the last row gone through, and a digest of everything that makes the query: table,
-index, partition, range, direction, conditions, classes. It is refused before anything is sent when the digest
-or the key does not fit. Without a secret the text is readable base64 and a stranger who knows the scheme could
-make one, though never for another partition: the partition is taken from the query. With a secret it is
+A cursor holds the key of a row, whether to go on after it or before it, and a digest of everything that makes the
+query: table, index, partition, range, direction, conditions, classes. It is refused before anything is sent when the
+digest or the key does not fit. Without a secret the text is readable base64 and a stranger who knows the scheme
+could make one, though never for another partition: the partition is taken from the query. With a secret it is
 encrypted and authenticated (AES-GCM-SIV), and keys cannot be read from it.
 """
 
@@ -16,32 +16,40 @@ import importlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal
 
 from tablekit._types import Item, KeyType
 from tablekit.codecs.compare import equal_wire
-from tablekit.errors import CursorError, RequestError
+from tablekit.definition.entity import EntityBase, schema_of
+from tablekit.errors import CursorError, KeyPartError, RequestError
+from tablekit.operations.keyranges import comparable
+from tablekit.operations.put import key_for
 from tablekit.operations.queryplan import QueryPlan
-from tablekit.operations.queryspec import QuerySpec
+from tablekit.operations.queryspec import QuerySpec, Source, index_sources
 
-__all__ = ["decode_cursor", "encode_cursor"]
+__all__ = ["Side", "check_position", "decode_cursor", "encode_cursor", "key_in_query"]
 
-LONGEST = 8_192
-"""No cursor of ours is longer: keys take 3 KB at most. Longer texts are refused unread."""
+Side = Literal["after", "before"]
+"""Whether a query goes on with the rows after the cursor's key, or with those before it."""
+
+LONGEST = 65_536
+"""Characters; no cursor of ours is longer, since keys take 6 KB at most. Longer texts are refused unread."""
 
 _VERSION = 1
 _DIGEST_BYTES = 16
 _NONCE_BYTES = 12
 
 
-def encode_cursor(plan: QueryPlan, key: Item, table: str, secrets: Sequence[bytes]) -> str:
-    """The cursor for going on after a key.
+def encode_cursor(plan: QueryPlan, key: Item | None, table: str, secrets: Sequence[bytes], side: Side = "after") -> str:
+    """The cursor for going on after a key, or before it.
 
     Parameters:
-        secrets: the first one encrypts; none gives a plain cursor.
+        key: the key; None for the beginning of the query. secrets: the first one encrypts; none gives a plain cursor.
     """
     context = _context(plan, table)
-    content = json.dumps([_VERSION, _packed(key)], separators=(",", ":"), ensure_ascii=False).encode()
+    packed = None if key is None else _packed(key)
+    content = json.dumps([_VERSION, side, packed], separators=(",", ":"), ensure_ascii=False).encode()
     if secrets:
         nonce = os.urandom(_NONCE_BYTES)
         sealed = _cipher(secrets[0]).encrypt(nonce, content, context)
@@ -49,20 +57,72 @@ def encode_cursor(plan: QueryPlan, key: Item, table: str, secrets: Sequence[byte
     return _text(b"\x01" + _check(content, context) + content)
 
 
-def decode_cursor(plan: QueryPlan, text: str, table: str, secrets: Sequence[bytes]) -> Item:
-    """The key after which to go on. Raises `CursorError` for anything but a cursor of this very query."""
+def decode_cursor(
+    plan: QueryPlan, text: str, table: str, secrets: Sequence[bytes], side: Side = "after"
+) -> Item | None:
+    """The key to go on after, or before; None for the beginning.
+
+    Raises `CursorError` for anything but a cursor of this very query, and of this side.
+    """
     raw = _bytes(text)
     context = _context(plan, table)
     content = _open(raw, context, secrets) if secrets else _verify(raw, context)
     try:
-        version, packed = json.loads(content)
-        key = _unpacked(packed)
-    except (ValueError, TypeError, KeyError):
+        version, found, packed = json.loads(content)
+        key = None if packed is None else _unpacked(packed)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise _bad("is not one that tablekit made") from None
     if version != _VERSION:
         raise _bad("was made by another version of tablekit")
-    _check_key(plan.spec, plan, key)
+    if found != side:
+        right, wrong = ("cursor=", "before=") if found == "after" else ("before=", "cursor=")
+        raise _bad(f"is one for {right}, and was given as {wrong}")
+    if key is not None:
+        check_position(plan, key)
     return key
+
+
+def key_in_query(plan: QueryPlan, entity: EntityBase) -> Item:
+    """The key of an entity as the query reads it. Raises `CursorError` where the entity is not in the query."""
+    spec = plan.spec
+    schema = schema_of(entity)
+    if schema.registry is not spec.registry or schema not in spec.candidates:
+        raise _not_in(spec, entity, "its class is not asked for")
+    key = key_for(entity, schema)
+    if spec.index is not None:
+        key = {**_index_key(spec, entity), **key}
+    try:
+        check_position(plan, key)
+    except CursorError:
+        raise _not_in(spec, entity, "it lies in another partition or out of the range") from None
+    return key
+
+
+def _index_key(spec: QuerySpec, entity: EntityBase) -> Item:
+    assert spec.index is not None
+    schema = schema_of(entity)
+    declared = {source.index_key.name for source in spec.sources or () if source.index_key is not None}
+    sources: list[Source] = [
+        source
+        for source in index_sources(schema, spec.index)
+        if spec.sources is None or source.index_key is None or source.index_key.name in declared
+    ]
+    for source in sources:
+        index_key = source.index_key
+        assert index_key is not None
+        if index_key.applies(entity.__dict__):
+            try:
+                return {key.attribute: key.render(entity.__dict__, schema.name) for key in index_key.keys}
+            except KeyPartError:
+                continue
+    raise _not_in(spec, entity, "it is not in the index")
+
+
+def _not_in(spec: QuerySpec, entity: EntityBase, reason: str) -> CursorError:
+    return CursorError(
+        f"This {type(entity).__name__} is not in the query of {spec.where_text}: {reason}. "
+        "Take an entity that the query returned."
+    )
 
 
 def _bad(reason: str) -> CursorError:
@@ -122,21 +182,15 @@ def _cipher(secret: bytes) -> Any:
         aead = importlib.import_module("cryptography.hazmat.primitives.ciphers.aead")
     except ImportError:
         raise RequestError('cursor_secret needs the extra: pip install "tablekit[cursors]".') from None
-    return aead.AESGCMSIV(hashlib.sha256(b"tablekit cursor" + secret).digest())
+    try:
+        return aead.AESGCMSIV(hashlib.sha256(b"tablekit cursor" + secret).digest())
+    except Exception as problem:
+        raise RequestError(f"cursor_secret needs AES-GCM-SIV, which this OpenSSL lacks ({problem}).") from None
 
 
 def _context(plan: QueryPlan, table: str) -> bytes:
     """A digest of everything that makes the query the one it is."""
-    spec = plan.spec
-    schemas = spec.schemas
-    parts = {
-        "table": table,
-        "index": None if spec.index is None else spec.index.name,
-        "reverse": spec.reverse,
-        "scan": spec.scan,
-        "types": None if schemas is None else sorted(schema.type for schema in schemas),
-        "request": plan.fingerprint(),
-    }
+    parts = {"table": table, "request": plan.fingerprint()}
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=_plain).encode()).digest()
 
 
@@ -153,13 +207,27 @@ def _packed(key: Item) -> dict[str, list[str]]:
 def _unpacked(packed: Mapping[str, Any]) -> Item:
     key: Item = {}
     for name, (tag, inner) in packed.items():
-        if tag not in ("S", "N", "B") or not isinstance(inner, str):
+        if tag not in ("S", "N", "B") or not isinstance(inner, str) or not inner:
             raise ValueError("no key value")
+        if tag == "N" and not _finite(inner):
+            raise ValueError("no number")
         key[name] = {tag: base64.b64decode(inner, validate=True) if tag == "B" else inner}
     return key
 
 
-def _check_key(spec: QuerySpec, plan: QueryPlan, key: Item) -> None:
+def _finite(text: str) -> bool:
+    try:
+        return Decimal(text).is_finite()
+    except InvalidOperation:
+        return False
+
+
+def check_position(plan: QueryPlan, key: Item) -> None:
+    """Refuse a key that is none of the query: DynamoDB takes another partition's key for a start.
+
+    Raises `CursorError`.
+    """
+    spec = plan.spec
     wanted = dict.fromkeys((*spec.registry.key_names, *spec.key_attributes))
     if key.keys() != wanted.keys():
         raise _bad("names other key attributes than this query")
@@ -170,3 +238,7 @@ def _check_key(spec: QuerySpec, plan: QueryPlan, key: Item) -> None:
     for name, expected in plan.partition.items():
         if not equal_wire(key[name], expected):
             raise _bad("belongs to another partition")
+    last = spec.key_attributes[-1]
+    ranged = bool(plan.intervals) and last not in plan.partition
+    if ranged and comparable(key[last], spec.registry.key_type(last)) not in plan.cover.closed:
+        raise _bad("lies out of the range of this query")

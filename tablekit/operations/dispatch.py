@@ -7,16 +7,23 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+import attrs
+
 from tablekit._types import Item
 from tablekit.definition.registry import TableDefinition, UnknownPolicy, UntypedPolicy
 from tablekit.definition.schema import EntitySchema
 from tablekit.errors import DataError, MissingEntityType, WrongEntityType
 from tablekit.wire.items import decode_partial, decoder
 
-__all__ = ["Dispatcher", "RawItem", "decode_as"]
+__all__ = ["Counts", "Dispatcher", "RawItem", "decode_as", "is_expired", "untyped_error"]
+
+INTERNAL = "tablekit:"
+"""How the types of tablekit's own rows begin: guards of unique values, operations of counters."""
 
 UNTYPED = "(untyped)"
 """The name under which rows without a type are counted."""
+
+Handle = Callable[[type[Any], Item], Any]
 
 
 class RawItem(dict[str, Any]):
@@ -28,6 +35,20 @@ class RawItem(dict[str, Any]):
     __slots__ = ()
 
 
+@attrs.define
+class Counts:
+    """Rows by type.
+
+    Attributes:
+        returned: handed out. discarded: of a type that was not asked for, out of the range, or expired.
+        skipped: left out by a policy.
+    """
+
+    returned: Counter[str] = attrs.Factory(Counter[str])
+    discarded: Counter[str] = attrs.Factory(Counter[str])
+    skipped: Counter[str] = attrs.Factory(Counter[str])
+
+
 class Dispatcher:
     """Hands each row of one query to the class of its type.
 
@@ -37,11 +58,12 @@ class Dispatcher:
         raw: give such rows as `RawItem` in place of either. attributes: the attributes that a projection or an
             index brings, which makes the entities partial; None for whole rows.
         accept: a further test of a row by the sort key, given the class; for ranges whose neighbours come along.
-        now: the time by which expired rows of classes that hide them are left out.
+        judge: a further test of a row whose class was inferred. handle: makes a key handle, in place of entities.
+        sole: the only class that the rows can be of, where they bring no type.
+        now: the time by which expired rows of classes that hide them are left out. counts: where to count.
 
     Attributes:
-        returned, discarded, skipped: rows by type: handed out, of a type that was not asked for (or out of
-            the range), and left out by a policy.
+        first: which of the last rows became the first entity, when there was one.
     """
 
     def __init__(
@@ -54,7 +76,11 @@ class Dispatcher:
         raw: bool = False,
         attributes: frozenset[str] | None = None,
         accept: Callable[[EntitySchema | None, Item], bool] | None = None,
+        judge: Callable[[EntitySchema, Item], bool] | None = None,
+        handle: Handle | None = None,
+        sole: EntitySchema | None = None,
         now: Callable[[], datetime] | None = None,
+        counts: Counts | None = None,
     ) -> None:
         self.registry = registry
         self.named = schemas is not None
@@ -63,18 +89,23 @@ class Dispatcher:
         self.raw = raw
         self.attributes = attributes
         self.accept = accept
-        self.returned: Counter[str] = Counter()
-        self.discarded: Counter[str] = Counter()
-        self.skipped: Counter[str] = Counter()
-        self._wanted = _by_type(schemas) if schemas is not None else registry.by_type
+        self.counts = counts if counts is not None else Counts()
+        self.first = 0
+        self._judge = judge
+        self._handle = handle
+        self._sole = sole
+        self._wanted = _by_type(schemas) if schemas is not None else _entities(registry)
         self._decoders = {name: self._decoder(schema) for name, schema in self._wanted.items()}
         self._hides = now is not None and any(hides_expired(schema) for schema in self._wanted.values())
         self._now = now
 
     def _decoder(self, schema: EntitySchema) -> Callable[[Item], Any]:
-        attributes = self.attributes
-        if attributes is None or all(field.attribute in attributes for field in schema.fields):
+        handle, attributes, entity = self._handle, self.attributes, schema.entity
+        if handle is not None:
+            return lambda item: handle(entity, item)
+        if attributes is None:
             return decoder(schema)
+        # Partial even when every field is held: undeclared attributes are not, and a put would erase them.
         return lambda item: decode_partial(schema, item, attributes)
 
     def entities(self, items: Sequence[Item], limit: int | None = None) -> tuple[list[Any], int, DataError | None]:
@@ -83,81 +114,92 @@ class Dispatcher:
         Parameters:
             limit: stop after so many entities.
 
-        Returns the entities, how many rows were gone through, and the error that ended it early: it belongs
-        after the entities before it have been handed out.
+        Returns the entities, how many rows were gone through, and the error that the next row ended it with: it
+        belongs after the entities before it have been handed out.
         """
         found: list[Any] = []
-        decoders, attribute = self._decoders, self.registry.type_attribute
         types: list[str] = []
-        position = 0
-        try:
-            for position, item in enumerate(items, 1):
-                try:
-                    name = item[attribute]["S"]
-                    decode = decoders[name]
-                except KeyError:
-                    entity = self._exception(item)
-                    if entity is None:
-                        continue
-                    name = getattr(entity, "entity_type", UNTYPED)
+        position, name, error = 0, "", None
+        decoders, attribute = self._decoders, self.registry.type_attribute
+        checks = self._hides or self.accept is not None
+        for item in items:
+            try:
+                name = item[attribute]["S"]
+                decode = decoders[name]
+            except KeyError:
+                # Told below: an error that is raised here would drag this one along.
+                decode = None
+            try:
+                if decode is None:
+                    name, entity = self._exception(item)
                 else:
-                    if self.accept is not None and not self.accept(self._wanted[name], item):
-                        self.discarded[name] += 1
-                        continue
-                    entity = decode(item)
-                if self._hides and self._now is not None and is_expired(entity, self._now()):
-                    self.discarded[name] += 1
-                    continue
+                    entity = None if checks and self._drops(self._wanted[name], item, name) else decode(item)
+            except DataError as problem:
+                error = problem
+                break
+            position += 1
+            if entity is not None:
+                if not found:
+                    self.first = position - 1
                 found.append(entity)
                 types.append(name)
                 if limit is not None and len(found) >= limit:
                     break
-        except DataError as error:
-            return self._done(found, types), position, error
-        return self._done(found, types), position, None
+        self.counts.returned.update(types)
+        return found, position, error
 
-    def _done(self, found: list[Any], types: list[str]) -> list[Any]:
-        self.returned.update(types)
-        return found
+    def _drops(self, schema: EntitySchema, item: Item, name: str) -> bool:
+        """Whether a row of a class asked for lies out of the range, or is expired; then it is counted."""
+        outside = self.accept is not None and not self.accept(schema, item)
+        if outside or (self._hides and self._now is not None and row_is_expired(schema, item, self._now())):
+            self.counts.discarded[name] += 1
+            return True
+        return False
 
-    def _exception(self, item: Item) -> Any:
-        """A row whose type was not asked for, is unknown, or is missing: an entity, a raw row, or None."""
+    def _exception(self, item: Item) -> tuple[str, Any]:
+        """A row whose type was not asked for, is unknown, or is missing: its type, and an entity, a raw row or None."""
         stored = item.get(self.registry.type_attribute)
         if stored is None or "S" not in stored:
-            return self._untyped(item)
-        name = stored["S"]
+            return UNTYPED, self._untyped(item)
+        name: str = stored["S"]
         if self.named:
             # The query asked for its classes; other types are dropped alike, whichever request was chosen.
-            self.discarded[name] += 1
-            return None
+            self.counts.discarded[name] += 1
+            return name, None
         if self.raw:
-            return RawItem(item)
+            return name, RawItem(item)
+        if name.startswith(INTERNAL) or name in self.registry.by_type:
+            # A row of tablekit's own, or of a counter, is no entity; it is counted and left out.
+            self.counts.discarded[name] += 1
+            return name, None
         if self.unknown == "skip":
-            self.skipped[name] += 1
-            return None
+            self.counts.skipped[name] += 1
+            return name, None
         raise self.registry.unknown_type(name, item)
 
     def _untyped(self, item: Item) -> Any:
+        if self._sole is not None:
+            return None if self._drops(self._sole, item, self._sole.type) else self._decoders[self._sole.type](item)
         if self.untyped == "infer":
             schema = self.registry.infer(item)
             if schema is not None:
                 return self._inferred(schema, item)
         if self.accept is not None and not self.accept(None, item):
-            self.discarded[UNTYPED] += 1
+            self.counts.discarded[UNTYPED] += 1
             return None
         if self.raw:
             return RawItem(item)
         if self.untyped == "skip":
-            self.skipped[UNTYPED] += 1
+            self.counts.skipped[UNTYPED] += 1
             return None
         raise untyped_error(self.registry, item, inferring=self.untyped == "infer")
 
     def _inferred(self, schema: EntitySchema, item: Item) -> Any:
-        wanted = self._wanted.get(schema.type)
-        if wanted is not schema or (self.accept is not None and not self.accept(schema, item)):
-            self.discarded[UNTYPED] += 1
+        wanted = self._wanted.get(schema.type) is schema and (self._judge is None or self._judge(schema, item))
+        if not wanted:
+            self.counts.discarded[UNTYPED] += 1
             return None
-        return self._decoders[schema.type](item)
+        return None if self._drops(schema, item, UNTYPED) else self._decoders[schema.type](item)
 
 
 def hides_expired(schema: EntitySchema) -> bool:
@@ -165,16 +207,35 @@ def hides_expired(schema: EntitySchema) -> bool:
     return schema.ttl is not None and schema.ttl.hide_expired
 
 
-def is_expired(entity: Any, now: datetime) -> bool:
-    """Whether an entity's time has come and its class hides expired rows.
+def row_is_expired(schema: EntitySchema, item: Item, now: datetime) -> bool:
+    """Whether a row's time has come and its class hides expired rows.
 
-    A row expires at its second: ``expires_at <= now`` is hidden.
+    A row expires at its second: ``expires_at <= now`` is hidden. One whose time cannot be read is not hidden;
+    decoding it says what is wrong.
     """
-    schema: EntitySchema | None = getattr(type(entity), "__schema__", None)
+    if schema.ttl is None or not schema.ttl.hide_expired:
+        return False
+    stored = item.get(schema.ttl.attribute)
+    if stored is None:
+        return False
+    try:
+        moment = schema.ttl.codec.decode(stored)
+    except Exception:
+        return False
+    return isinstance(moment, datetime) and moment <= now
+
+
+def is_expired(entity: Any, now: datetime) -> bool:
+    """Whether an entity's time has come and its class hides expired rows; as `row_is_expired`."""
+    schema: EntitySchema | None = getattr(entity, "__schema__", None)
     if schema is None or schema.ttl is None or not schema.ttl.hide_expired:
         return False
     moment = entity.__dict__.get(schema.ttl.name)
     return moment is not None and moment <= now
+
+
+def _entities(registry: TableDefinition) -> dict[str, EntitySchema]:
+    return {name: schema for name, schema in registry.by_type.items() if not schema.internal}
 
 
 def _by_type(schemas: Iterable[EntitySchema]) -> dict[str, EntitySchema]:
@@ -214,10 +275,14 @@ def decode_as(schema: EntitySchema, item: Item, attributes: frozenset[str] | Non
     else:
         found = registry.by_type.get(stored.get("S", ""))
     if found is None or not issubclass(found.entity, schema.entity):
-        raise _wrong_type(schema, item, None if stored is None else stored.get("S"))
-    if attributes is None or all(field.attribute in attributes for field in found.fields):
+        raise _wrong_type(schema, item, found.type if stored is None and found is not None else _plain(stored))
+    if attributes is None:
         return decoder(found)(item)
     return decode_partial(found, item, attributes)
+
+
+def _plain(stored: Any) -> str | None:
+    return None if stored is None else stored.get("S")
 
 
 def _wrong_type(schema: EntitySchema, item: Item, found: str | None) -> WrongEntityType:

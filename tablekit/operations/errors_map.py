@@ -34,6 +34,7 @@ __all__ = [
     "CLASSES",
     "CODES",
     "attach_history",
+    "error_of_response",
     "invalid_response",
     "is_transport_error",
     "map_error",
@@ -180,7 +181,7 @@ def map_error(exc: BaseException, operation: str, history: Sequence[Attempt] = (
         return exc
     response = _response(exc)
     if response is not None:
-        return _from_response(response, operation, history, table)
+        return error_of_response(response, operation, history, table)
     name = type(exc).__name__
     kind = _kind_of_class(type(exc))
     return kind(
@@ -248,7 +249,10 @@ def _response(exc: BaseException) -> Mapping[str, Any] | None:
     return found if found is not None and found.get("Error") else None
 
 
-def _from_response(response: Mapping[str, Any], operation: str, history: Sequence[Attempt], table: str) -> ServiceError:
+def error_of_response(
+    response: Mapping[str, Any], operation: str, history: Sequence[Attempt], table: str = ""
+) -> ServiceError:
+    """The error for DynamoDB's own error answer, in botocore's parsed shape."""
     error = response["Error"]
     metadata = response.get("ResponseMetadata", {})
     code, status = str(error.get("Code", "")), metadata.get("HTTPStatusCode")

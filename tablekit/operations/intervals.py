@@ -21,7 +21,8 @@ class Interval:
 
     Attributes:
         low, high: the ends. low_open, high_open: whether the end itself is left out. prefix: the text that
-            every key of the interval begins with, when the interval is exactly those keys.
+            every key of the interval begins with, when the interval is exactly those keys. loose: whether keys of
+            other values lie inside, so that a key must be parsed to tell.
     """
 
     low: Any = None
@@ -29,6 +30,7 @@ class Interval:
     low_open: bool = False
     high_open: bool = False
     prefix: str | None = None
+    loose: bool = False
 
     @property
     def exact(self) -> bool:
@@ -43,8 +45,22 @@ class Interval:
         return not (self.high is not None and (key > self.high or (self.high_open and key == self.high)))
 
     @property
+    def empty(self) -> bool:
+        """Whether no key lies inside."""
+        if self.low is None or self.high is None:
+            return False
+        return bool(self.low > self.high or (self.low == self.high and (self.low_open or self.high_open)))
+
+    @property
+    def closed(self) -> Interval:
+        """The interval with its ends, as BETWEEN takes them in."""
+        return Interval(self.low, self.high)
+
+    @property
     def sent_exactly(self) -> bool:
         """Whether one key condition says just this; a BETWEEN takes both its ends in."""
+        if self.loose:
+            return False
         if self.exact or self.prefix is not None or self.low is None or self.high is None:
             return True
         return not (self.low_open or self.high_open)

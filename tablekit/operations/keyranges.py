@@ -7,16 +7,17 @@ from decimal import Decimal
 from typing import Any
 
 from tablekit._types import AttributeValue, KeyType
+from tablekit.definition.keyparts import MISSING, value_at
 from tablekit.definition.languages import could_lie_between, could_start_with
 from tablekit.definition.schema import KeyAttribute
-from tablekit.definition.templates import Part, next_prefix
+from tablekit.definition.templates import Part, Template, next_prefix
 from tablekit.errors import KeyPartError, QueryError
 from tablekit.expressions.conditions import Condition, begins_with, between, compare, equals
 from tablekit.expressions.paths import attribute
 from tablekit.operations.intervals import EVERYTHING, Interval, of_key, of_prefix
 from tablekit.operations.queryspec import Bound
 
-__all__ = ["comparable", "could_lie_in", "key_interval", "partition_conditions", "sort_condition"]
+__all__ = ["comparable", "could_lie_in", "key_interval", "partition_conditions", "sort_condition", "spells"]
 
 
 def partition_conditions(
@@ -48,13 +49,48 @@ def key_interval(key: KeyAttribute, values: Mapping[str, Any], bounds: Sequence[
     if key.field is not None:
         return _native_interval(key, values, bounds, entity)
     if not bounds:
-        prefix, _, whole = key.template.prefix(values, entity=entity, loose=True)
-        return of_key(prefix) if whole else of_prefix(prefix)
+        return _without_bounds(key.template, values, entity)
     part = key.template.part_after(values)
     if part is None or any(bound.field != part.name for bound in bounds):
         raise _not_next(key, part, bounds, entity)
-    prefix, _, _ = key.template.prefix(values, entity=entity, loose=True)
-    return _meet([_text_interval(key, part, prefix, bound, entity) for bound in bounds])
+    prefix = _before(key.template, part, values, entity)
+    return _not_empty(key, bounds, _meet([_text_interval(key, part, prefix, bound, entity) for bound in bounds]))
+
+
+def _without_bounds(template: Template, values: Mapping[str, Any], entity: str) -> Interval:
+    text, count, whole = template.prefix(values, entity=entity, loose=True)
+    if whole:
+        return of_key(text)
+    if count != template.required or template.base_end != "" or template.parts[count - 1].width is not None:
+        return of_prefix(text)
+    # ``DOC#1`` without its tail, and ``DOC#1#CMT#...`` with one: what lies between them is parsed and dropped.
+    return Interval(text, next_prefix(text + template.literals[count]), high_open=True, loose=True)
+
+
+def _before(template: Template, part: Part, values: Mapping[str, Any], entity: str) -> str:
+    """The text of a key up to a part, which is the first without a value."""
+    text, count, _ = template.prefix(values, entity=entity, loose=True)
+    if template.base_end is None or count != template.required or part is not template.parts[count]:
+        return text
+    return text.removesuffix(template.base_end) + template.literals[count]
+
+
+def _not_empty(key: KeyAttribute, bounds: Sequence[Bound], interval: Interval) -> Interval:
+    if interval.empty:
+        names = ", ".join(f"{bound.operator}({bound.field}=...)" for bound in bounds)
+        raise QueryError(
+            f"No key {key.template.text!r} lies in {names}: the lower end is not below the upper one. "
+            "Swap them, or take at_least() and at_most() for one value."
+        )
+    return interval
+
+
+def spells(key: KeyAttribute, values: Mapping[str, Any], stored: AttributeValue) -> bool:
+    """Whether a stored key reads back as these values of its parts."""
+    found = key.match(stored)
+    if found is None:
+        return False
+    return all(value_at(values, name) in (MISSING, value) for name, value in found.items())
 
 
 def _not_next(key: KeyAttribute, part: Part | None, bounds: Sequence[Bound], entity: str) -> KeyPartError:
@@ -78,8 +114,8 @@ def _text_interval(key: KeyAttribute, part: Part, prefix: str, bound: Bound, ent
         return of_prefix(prefix + template.begin_part(part, bound.low, entity=entity))
     if not part.ordered:
         raise KeyPartError(
-            f"{bound.operator}({bound.field}=...) of {entity}: the keys {template.text!r} do not sort by {part.name!r}, "
-            "whose text varies in width or has no order. Give it a fixed width, or filter with where().",
+            f"{bound.operator}({bound.field}=...) of {entity}: the keys {template.text!r} do not sort by "
+            f"{part.name!r}, whose text varies in width or has no order. Give it a fixed width, or filter with where().",
             entity=entity,
             template=template.text,
             part=part.name,
@@ -124,7 +160,7 @@ def _native_interval(key: KeyAttribute, values: Mapping[str, Any], bounds: Seque
             raise _not_next(key, None, bounds, entity)
         return of_key(ordered(values[field.name]))
     found = [_native_bound(key, bound, ordered) for bound in bounds]
-    return _meet(found) if found else EVERYTHING
+    return _not_empty(key, bounds, _meet(found)) if found else EVERYTHING
 
 
 def _native_bound(key: KeyAttribute, bound: Bound, ordered: Any) -> Interval:
@@ -132,6 +168,8 @@ def _native_bound(key: KeyAttribute, bound: Bound, ordered: Any) -> Interval:
         if key.type == "N":
             raise QueryError(f"begins_with({bound.field}=...): a number has no beginning. Use between().")
         if key.type == "S":
+            if not isinstance(bound.low, str) or not bound.low:
+                raise QueryError(f"begins_with({bound.field}=...) wants the beginning of a text, not empty.")
             return of_prefix(bound.low)
         raise QueryError(f"begins_with({bound.field}=...): use between() on a binary key.")
     low = ordered(bound.low)
@@ -169,10 +207,6 @@ def sort_condition(name: str, interval: Interval, type: KeyType) -> Condition | 
     if interval.low is None and interval.high is None:
         return None
     if interval.low is not None and interval.high is not None:
-        if interval.low > interval.high:
-            raise QueryError(
-                f"The range of the sort key {name!r} is empty: its lower end lies above its upper one. Swap them."
-            )
         return between(name, wire(interval.low, type), wire(interval.high, type))
     path = attribute(name)
     if interval.low is not None:
@@ -188,6 +222,7 @@ def could_lie_in(key: KeyAttribute, interval: Interval) -> bool:
         return could_start_with(key.language, interval.prefix)
     if interval.exact:
         return str(interval.low) in key.language
-    if interval.low is None or interval.high is None:
+    if interval.low is None and interval.high is None:
         return True
-    return could_lie_between(key.language, interval.low, interval.high)
+    # An open end is where text ends: no character sorts after the last one, and every text has one before it.
+    return could_lie_between(key.language, interval.low or "", interval.high or "\U0010ffff" * key.template.limit)

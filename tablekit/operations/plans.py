@@ -6,12 +6,13 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tablekit._types import AttributeValue, Item
+from tablekit._types import UNSET, AttributeValue, Item
 from tablekit.codecs.compare import equal_wire
-from tablekit.definition.entity import BASE, DIRTY
+from tablekit.definition.entity import BASE, DIRTY, PARTIAL, copied
 from tablekit.definition.schema import MARKER, EntitySchema
 from tablekit.errors import (
     ConditionFailed,
+    DecodeError,
     ItemExists,
     ItemNotFound,
     MissingEntityType,
@@ -21,10 +22,10 @@ from tablekit.errors import (
     WrongEntityType,
 )
 from tablekit.operations.outcome import Evidence, markers_in
-from tablekit.wire.items import decoder, remember
+from tablekit.wire.items import decoder
 from tablekit.wire.requests import Request
 
-__all__ = ["Expectation", "WritePlan", "decode_stored", "new_marker", "settle"]
+__all__ = ["Expectation", "Sent", "WritePlan", "decode_result", "decode_stored", "new_marker", "settle"]
 
 
 def new_marker() -> str:
@@ -39,10 +40,11 @@ class Expectation:
         verb: the word for messages. creates: the row had to be missing. requires: it had to be there.
         types: the types that the guard let pass; None without a guard. version: the version that was
             checked, or None. pins: for each attribute that the write relied on, the stored values that its
-            condition takes, None for absent. condition: whether the caller gave one.
+            condition takes, None for absent. condition: whether the caller gave one. untyped: whether the guard
+            let a row without a type pass.
     """
 
-    __slots__ = ("condition", "creates", "pins", "requires", "types", "verb", "version")
+    __slots__ = ("condition", "creates", "pins", "requires", "types", "untyped", "verb", "version")
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class Expectation:
         version: int | None = None,
         pins: Mapping[str, tuple[AttributeValue | None, ...]] | None = None,
         condition: bool = False,
+        untyped: bool = False,
     ) -> None:
         self.verb = verb
         self.creates = creates
@@ -62,6 +65,7 @@ class Expectation:
         self.version = version
         self.pins = dict(pins or {})
         self.condition = condition
+        self.untyped = untyped
 
 
 class WritePlan:
@@ -70,10 +74,14 @@ class WritePlan:
     Attributes:
         request: what is sent. schema: the class. key: the row's key, in DynamoDB JSON.
         expectation: what its condition asked for. apply: called with the answer's body after success; changes
-            the entity in memory and gives the call's result. marker: the write marker that is sent. base: the markers that were loaded.
+            the entity in memory and gives the call's result. marker: the write marker that is sent. base: the
+            markers that were loaded.
         image: the attributes that the write leaves, where they are known. repeatable: whether doing it twice
             leaves what doing it once does. target: the entity or key as the caller gave it.
-        needs_attributes: whether the result is made of the answer's attributes.
+        needs_attributes: whether the result is made of the answer's attributes. needs_old: whether they are
+            those of the row that the write replaced. once: send it as a transaction of one action, whose token
+            makes DynamoDB apply it once however often it is sent. parents: maps and lists that the row must have
+            for the update's paths, as the caller named them.
     """
 
     __slots__ = (
@@ -85,6 +93,9 @@ class WritePlan:
         "key",
         "marker",
         "needs_attributes",
+        "needs_old",
+        "once",
+        "parents",
         "repeatable",
         "request",
         "schema",
@@ -107,6 +118,9 @@ class WritePlan:
         deletes: bool = False,
         repeatable: bool = True,
         needs_attributes: bool = False,
+        needs_old: bool = False,
+        once: bool = False,
+        parents: tuple[str, ...] = (),
         target: Any = None,
     ) -> None:
         self.request = request
@@ -121,6 +135,9 @@ class WritePlan:
         self.deletes = deletes
         self.repeatable = repeatable
         self.needs_attributes = needs_attributes
+        self.needs_old = needs_old
+        self.once = once
+        self.parents = parents
         self.target = target
 
     def evidence(self, item: Item | None) -> Evidence:
@@ -144,7 +161,7 @@ class WritePlan:
         if item is None:
             return self._explain_missing()
         if expected.creates:
-            return self._failure(ItemExists, item, "there is a row under the key already", "use put() or update()")
+            return self._exists(item)
         wrong = self._wrong_type(item)
         if wrong is not None:
             return wrong
@@ -158,8 +175,8 @@ class WritePlan:
 
     def _explain_missing(self) -> TablekitError:
         expected = self.expectation
-        if expected.creates:
-            return self._failure(ItemExists, None, "there is a row under the key already", "use put() or update()")
+        if expected.creates and not expected.condition:
+            return self._exists(None)
         if expected.requires:
             pk, sk = self.schema.registry.plain_key(self.key)
             return ItemNotFound(
@@ -173,6 +190,12 @@ class WritePlan:
             return self._version_conflict(None, None)
         return self._failure(ConditionFailed, None, "the condition did not hold, and there is no row", "")
 
+    def _exists(self, item: Item | None) -> ConditionFailed:
+        remedy = "use put() or update()"
+        if self.expectation.verb == "put":
+            remedy = "an entity that was not loaded would reset its version: get() it first, or change it by update()"
+        return self._failure(ItemExists, item, "there is a row under the key already", remedy)
+
     def _wrong_type(self, item: Item) -> TablekitError | None:
         types = self.expectation.types
         if types is None:
@@ -181,11 +204,12 @@ class WritePlan:
         pk, sk = registry.plain_key(self.key)
         stored = item.get(registry.type_attribute)
         if stored is None:
-            if registry.untyped == "infer":
+            if self.expectation.untyped:
                 return None
             return MissingEntityType(
-                f"{self.expectation.verb} of {self.where}: the row has no {registry.type_attribute}. Give the table "
-                "untyped='infer', run the backfill, or switch the guard off for this call with guard=False.",
+                f"{self.expectation.verb} of {self.where}: the row has no {registry.type_attribute}, and its class "
+                "cannot be told by its key. Give the table untyped='infer', run the backfill, or switch the guard off "
+                "for this call with guard=False.",
                 pk=pk,
                 sk=sk,
             )
@@ -194,12 +218,18 @@ class WritePlan:
             return None
         return WrongEntityType(
             f"{self.expectation.verb} of {self.where}: the row is a {found!r}, not a {self.schema.type!r}. "
-            "Nothing was changed.",
+            f"Nothing was changed.{self._narrowed(found)}",
             expected=types,
             found=found,
             pk=pk,
             sk=sk,
         )
+
+    def _narrowed(self, found: str | None) -> str:
+        """Why a subclass's row was not taken, where others are."""
+        if found not in self.schema.types or found in self.schema.own_types:
+            return ""
+        return f" {found} keeps more than {self.schema.name} does of what this write changes; write it through {found}."
 
     def _conflict(self, item: Item) -> TablekitError | None:
         version = self.schema.version
@@ -207,7 +237,8 @@ class WritePlan:
             return None
         stored = item.get(version.attribute, {}).get("N")
         found = None if stored is None else int(stored)
-        return None if found == self.expectation.version else self._version_conflict(item, found)
+        # A row that has no version yet was loaded as 0.
+        return None if (found or 0) == self.expectation.version else self._version_conflict(item, found)
 
     def _version_conflict(self, item: Item | None, found: int | None) -> VersionConflict:
         state = "the row is gone" if item is None else f"its version is {found}"
@@ -233,7 +264,7 @@ class WritePlan:
         error = self._failure(
             StaleEntity,
             item,
-            f"{', '.join(moved)} changed in the table since it was loaded, and an index key is made of it",
+            f"{', '.join(moved)} is not stored as this write relied on: another writer changed it",
             "read the row again and repeat the change",
         )
         assert isinstance(error, StaleEntity)
@@ -259,7 +290,10 @@ class WritePlan:
 
 
 def decode_stored(schema: EntitySchema, item: Item | None) -> Any:
-    """The stored row as the class of its own type, or None when there is none or it does not decode."""
+    """The stored row as the class of its own type, or None when there is none or it does not decode.
+
+    It serves the errors that carry the row; nothing that goes wrong here may hide them.
+    """
     if item is None:
         return None
     registry = schema.registry
@@ -269,13 +303,60 @@ def decode_stored(schema: EntitySchema, item: Item | None) -> Any:
         return None
     try:
         return decoder(found)(item)
-    except TablekitError:
+    except Exception:
         return None
 
 
-def settle(schema: EntitySchema, own: dict[str, Any], managed: Mapping[str, Any]) -> None:
-    """Make an entity's present values the loaded ones, after a write that sent them all."""
+def decode_result(schema: EntitySchema, item: Item, verb: str, *, exact: bool = False) -> Any:
+    """The row that a write returned, as the class of its own type.
+
+    Parameters:
+        exact: as this very class, whatever the row says (without the guard it may be another's).
+
+    Raises `DecodeError`, which says that the write itself was applied.
+    """
+    registry = schema.registry
+    stored = item.get(registry.type_attribute, {}).get("S")
+    # A row that was untyped before this write, or of a type nobody registered (guard=False), was taken for this class.
+    found = schema if exact or stored is None else registry.by_type.get(stored, schema)
+    try:
+        return decoder(found)(item)
+    except DecodeError as error:
+        error.message = f"The {verb} was applied, and the row that it returned cannot be read. {error.message}"
+        error.args = (error.message,)
+        raise
+
+
+class Sent:
+    """The values that a write sends, kept while it is on its way: user code may change the entity meanwhile.
+
+    Attributes:
+        values: field name to value, the managed fields included. base: copies of the mutable ones.
+    """
+
+    __slots__ = ("base", "values")
+
+    def __init__(self, schema: EntitySchema, values: Mapping[str, Any]) -> None:
+        self.values = values
+        self.base = tuple(copied(field, values.get(field.name)) for field in schema.mutable)
+
+
+def settle(schema: EntitySchema, own: dict[str, Any], sent: Sent, managed: Mapping[str, Any]) -> None:
+    """Make the values that were sent the loaded ones, after a write that left the row with them.
+
+    A field that was set again since the request was built stays a change that is not saved.
+    """
+    values = sent.values
     own.update(managed)
-    own.pop(DIRTY, None)
-    remember(schema, own)
-    assert BASE in own
+    own[BASE] = sent.base
+    later = {
+        field.name: values.get(field.name, UNSET)
+        for field in schema.fields
+        if own.get(field.name, UNSET) is not values.get(field.name, UNSET)
+    }
+    if later:
+        own[DIRTY] = later
+    else:
+        own.pop(DIRTY, None)
+    if PARTIAL in own:
+        own[PARTIAL] = frozenset(field.name for field in schema.fields if field.name in values)

@@ -6,18 +6,29 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from tablekit._types import Item
+from tablekit._types import UNSET, AttributeValue, Item
 from tablekit.definition.entity import BASE, DIRTY, EXTRA, MARKERS, PARTIAL, STORED_KEY, EntityBase, schema_of
 from tablekit.definition.schema import MARKER, EntitySchema
-from tablekit.errors import KeyChanged, PartialEntity
-from tablekit.expressions.conditions import Condition, attribute_not_exists, conjunction, equals
-from tablekit.operations.guards import put_guard
-from tablekit.operations.plans import Expectation, WritePlan, new_marker, settle
+from tablekit.errors import ExpressionError, KeyChanged, PartialEntity
+from tablekit.expressions.conditions import Condition, attribute_not_exists, conjunction, owners
+from tablekit.operations.guards import Rendered, passes_untyped, put_guard, rendered_once, version_check
+from tablekit.operations.index_keys import check_native_keys
+from tablekit.operations.plans import Expectation, Sent, WritePlan, new_marker, settle
 from tablekit.wire.items import encode_item
 from tablekit.wire.rendering import Renderer
 from tablekit.wire.requests import Request
 
-__all__ = ["check_key_unchanged", "conditional", "is_loaded", "key_for", "managed_values", "plan_put", "refuse_partial"]
+__all__ = [
+    "check_key_unchanged",
+    "check_owners",
+    "conditional",
+    "is_loaded",
+    "key_for",
+    "loaded_version",
+    "managed_values",
+    "plan_put",
+    "refuse_partial",
+]
 
 
 def is_loaded(entity: EntityBase) -> bool:
@@ -32,6 +43,7 @@ def plan_put(
     create: bool = False,
     condition: Condition | None = None,
     guard: bool = True,
+    once: bool = False,
 ) -> WritePlan:
     """Plan a PutItem.
 
@@ -39,72 +51,105 @@ def plan_put(
         create: refuse when there is a row under the key.
         condition: what else must hold of the stored row.
         guard: refuse to replace another class's row, and check the version of a loaded entity.
+        once: send it as a transaction of one action.
     """
     schema = schema_of(entity)
     own = entity.__dict__
     refuse_partial(entity, schema)
+    check_owners(schema, condition)
     loaded = BASE in own and not create
     if loaded:
         check_key_unchanged(entity, schema)
     managed = managed_values(schema, own, now, fresh=not loaded)
-    key = own.get(STORED_KEY) if loaded else None
     values = {**own, **managed}
-    item = encode_item(schema, values, key=key, extra=own.get(EXTRA))
-    marker = _mark(schema, item, own if loaded else {})
-    expectation, checks = _checks(schema, own, create=create, loaded=loaded, guard=guard, condition=condition)
-    request = conditional("PutItem", {"Item": item}, conjunction(condition, checks), schema)
+    item = encode_item(schema, values, key=own.get(STORED_KEY) if loaded else None, extra=own.get(EXTRA))
+    check_native_keys(schema, item)
+    key = {name: item[name] for name in schema.registry.key_names}
+    expectation = _expectation(schema, own, key, create=create, loaded=loaded, guard=guard, condition=condition)
+    marker = _mark(schema, item, own if loaded and expectation.version is not None else {})
+    request = _request(schema, item, expectation, condition, guard=guard)
+    sent = Sent(schema, values)
 
     def apply(body: Mapping[str, Any]) -> Any:
-        settle(schema, own, managed)
+        settle(schema, own, sent, managed)
         if not loaded:
             own.pop(STORED_KEY, None)
-        keep_markers(schema, own, item)
+        keep_markers(own, item)
         return entity
 
     return WritePlan(
         request,
         schema,
-        {name: item[name] for name in schema.registry.key_names},
+        key,
         expectation,
         apply,
         marker=marker,
         base=own.get(MARKERS) if loaded else None,
         image=item,
         whole=True,
+        once=once,
         target=entity,
     )
 
 
-def _checks(
+def _expectation(
     schema: EntitySchema,
     own: Mapping[str, Any],
+    key: Item,
     *,
     create: bool,
     loaded: bool,
     guard: bool,
     condition: Condition | None,
-) -> tuple[Expectation, Condition | None]:
-    verb = "create" if create else "put"
-    absent = attribute_not_exists(schema.registry.pk)
+) -> Expectation:
+    given = condition is not None
     # A versioned entity that was not loaded would reset the version of a row that is there.
     if create or (guard and schema.version is not None and not loaded):
-        return Expectation(verb, creates=True), absent
+        return Expectation("create" if create else "put", creates=True, condition=given)
     if not guard:
-        return Expectation(verb, condition=condition is not None), None
-    if schema.version is not None:
-        version = own.get(schema.version.name, 0)
-        check = version_check(schema, version) & put_guard(schema)
-        return Expectation(verb, types=schema.own_types, version=version, condition=condition is not None), check
-    return Expectation(verb, types=schema.own_types, condition=condition is not None), put_guard(schema)
+        return Expectation("put", condition=given)
+    types = schema.own_types
+    version = own.get(schema.version.name, 0) if schema.version is not None else None
+    untyped = passes_untyped(schema, types, key)
+    return Expectation("put", types=types, version=version, condition=given, untyped=untyped)
 
 
-def version_check(schema: EntitySchema, version: int) -> Condition:
-    """The stored version is the one that was loaded; 0 stands for a row that has none yet."""
-    assert schema.version is not None
-    attribute = schema.version.attribute
-    if version == 0:
-        return attribute_not_exists(attribute)
-    return equals(attribute, {"N": str(version)}, hint=f"{schema.version.name}_before")
+def _request(
+    schema: EntitySchema, item: Item, expectation: Expectation, condition: Condition | None, *, guard: bool
+) -> Request:
+    creates, untyped, version = expectation.creates, expectation.untyped, expectation.version
+
+    def check(version: int | None = version) -> Condition:
+        if creates:
+            return attribute_not_exists(schema.registry.pk)
+        guarded = put_guard(schema, schema.own_types, untyped=untyped)
+        return guarded if version is None else version_check(schema, version) & guarded
+
+    body = {"Item": item}
+    if not creates and expectation.types is None:
+        return conditional("PutItem", body, condition, schema)
+    if condition is not None or version == 0:
+        return conditional("PutItem", body, conjunction(condition, check()), schema)
+    ready = rendered_once(schema, ("put", creates, untyped, version is None), check)
+    return ready_request("PutItem", body, ready, schema, version)
+
+
+def loaded_version(schema: EntitySchema, own: Mapping[str, Any], verb: str) -> int | None:
+    """The version that a loaded entity holds, 0 for a row that had none; None for a class without versions.
+
+    Raises `PartialEntity` when it was loaded without it: the write could not be checked.
+    """
+    if schema.version is None:
+        return None
+    if PARTIAL in own and schema.version.name not in own:
+        raise PartialEntity(
+            f"This {schema.name} was loaded without {schema.version.name}, which a {verb} must check. "
+            "Add it to select= or to the index, or read the whole row with refresh().",
+            entity=schema.name,
+            missing=(schema.version.name,),
+        )
+    found: int = own.get(schema.version.name, 0)
+    return found
 
 
 def refuse_partial(entity: EntityBase, schema: EntitySchema) -> None:
@@ -122,13 +167,31 @@ def refuse_partial(entity: EntityBase, schema: EntitySchema) -> None:
     )
 
 
+def check_owners(schema: EntitySchema, condition: Condition | None) -> None:
+    """Refuse a condition that is made of another class's columns. Raises `ExpressionError`."""
+    for owner in owners(condition) if condition is not None else ():
+        if not issubclass(schema.entity, owner) and not issubclass(owner, schema.entity):
+            raise ExpressionError(
+                f"the condition speaks of {owner.__name__}, and the write is of {schema.name}. "
+                f"Use the columns of {schema.name}."
+            )
+
+
+def _loaded_key_fields(own: Mapping[str, Any], schema: EntitySchema) -> dict[str, Any]:
+    """The fields of the primary key that user code may have changed, with the values that were loaded."""
+    dirty: Mapping[str, Any] = own.get(DIRTY, {})
+    found = {name: dirty[name] for name in schema.key_fields & dirty.keys() if dirty[name] is not UNSET}
+    for field, base in zip(schema.mutable, own.get(BASE, ())):
+        if field.name in schema.key_fields and field.name in own:
+            found[field.name] = base
+    return found
+
+
 def check_key_unchanged(entity: EntityBase, schema: EntitySchema) -> None:
     """Refuse a loaded entity whose key fields user code has changed: it would become a second row."""
-    dirty = entity.__dict__.get(DIRTY)
-    if not dirty:
-        return
-    for name in schema.key_fields & dirty.keys():
-        if dirty[name] != entity.__dict__.get(name):
+    own = entity.__dict__
+    for name, before in _loaded_key_fields(own, schema).items():
+        if before != own.get(name):
             raise KeyChanged(
                 f"{schema.name}.{name} is part of the primary key and was changed since the row was loaded. "
                 "A row cannot change its key: create a new entity with the new key and delete this one "
@@ -140,10 +203,12 @@ def check_key_unchanged(entity: EntityBase, schema: EntitySchema) -> None:
 
 def key_for(entity: EntityBase, schema: EntitySchema) -> Item:
     """The key of an entity's row: the one it was read under, or the one that its fields render."""
-    stored = entity.__dict__.get(STORED_KEY)
+    own = entity.__dict__
+    stored = own.get(STORED_KEY)
     if stored is not None:
         return dict(stored)
-    return schema.key_of(entity.__dict__)
+    before = _loaded_key_fields(own, schema) if BASE in own else {}
+    return schema.key_of({**own, **before} if before else own)
 
 
 def managed_values(schema: EntitySchema, own: Mapping[str, Any], now: datetime, *, fresh: bool) -> dict[str, Any]:
@@ -170,8 +235,13 @@ def _mark(schema: EntitySchema, item: Item, own: Mapping[str, Any]) -> str | Non
     return marker
 
 
-def marker_value(schema: EntitySchema, marker: str, own: Mapping[str, Any]) -> dict[str, Any]:
-    """The marker attribute: the marker alone, or the ring with it in front."""
+def marker_value(schema: EntitySchema, marker: str, own: Mapping[str, Any]) -> AttributeValue:
+    """The marker attribute: the marker alone, or the ring with it in front.
+
+    Parameters:
+        own: the entity's values where the write checks its version. Without the check a ring that was loaded
+            may lack the markers of writers in between, who would then take their own write for a failed one.
+    """
     assert schema.version is not None
     if schema.version.ring == 1:
         return {"S": marker}
@@ -179,10 +249,13 @@ def marker_value(schema: EntitySchema, marker: str, own: Mapping[str, Any]) -> d
     return {"L": [{"S": marker}, *before][: schema.version.ring]}
 
 
-def keep_markers(schema: EntitySchema, own: dict[str, Any], item: Item) -> None:
+def keep_markers(own: dict[str, Any], item: Mapping[str, AttributeValue]) -> None:
     """Remember the markers that this write left: the next one tells by them whether others wrote in between."""
     if MARKER in item:
         own[MARKERS] = item[MARKER]
+
+
+# Requests
 
 
 def conditional(
@@ -195,7 +268,6 @@ def conditional(
     """A write request with its condition rendered, which returns the stored row when the condition fails."""
     renderer = renderer if renderer is not None else Renderer()
     text = None if condition is None else renderer.render_condition(condition)
-    secret = frozenset(field.attribute for field in schema.fields if field.secret)
     return Request(
         operation,
         {
@@ -206,6 +278,42 @@ def conditional(
             "ReturnValuesOnConditionCheckFailure": None if text is None else "ALL_OLD",
             "ReturnConsumedCapacity": "TOTAL",
         },
-        secrets=renderer.secrets | secret,
+        secrets=renderer.secrets | _secret_attributes(schema),
         entity=schema.name,
     )
+
+
+def ready_request(
+    operation: str, body: Mapping[str, Any], ready: Rendered, schema: EntitySchema, version: int | None
+) -> Request:
+    """A write request with a condition that was rendered before.
+
+    Parameters:
+        version: the version that it checks in place of the one it was rendered with.
+    """
+    values = ready.values
+    if version is not None:
+        # The version is the only number in a guard.
+        name = next(name for name, value in values.items() if "N" in value)
+        values = {**values, name: {"N": str(version)}}
+    return Request(
+        operation,
+        {
+            **body,
+            "ConditionExpression": ready.text,
+            "ExpressionAttributeNames": ready.names,
+            "ExpressionAttributeValues": values or None,
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            "ReturnConsumedCapacity": "TOTAL",
+        },
+        secrets=_secret_attributes(schema),
+        entity=schema.name,
+    )
+
+
+def _secret_attributes(schema: EntitySchema) -> frozenset[str]:
+    found: frozenset[str] | None = schema.compiled.get("secrets")
+    if found is None:
+        found = frozenset(field.attribute for field in schema.fields if field.secret)
+        schema.compiled["secrets"] = found
+    return found

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
 from tablekit._types import AttributeValue, Item
-from tablekit.codecs.compare import equal_wire
-from tablekit.definition.schema import EntitySchema, KeyAttribute
+from tablekit.definition.schema import EntitySchema
 from tablekit.errors import QueryError
-from tablekit.expressions.conditions import (
-    Condition,
-    all_of,
-    any_of,
-    attribute_not_exists,
-    compare,
-    conjunction,
-    equals,
-    one_of,
-    owners,
-    paths,
-)
+from tablekit.expressions.columns import Column
+from tablekit.expressions.conditions import Condition, conjunction, paths
 from tablekit.expressions.paths import Path, attribute
-from tablekit.operations.dispatch import Dispatcher
-from tablekit.operations.intervals import EVERYTHING, Interval, cover
-from tablekit.operations.keyranges import comparable, could_lie_in, key_interval, partition_conditions, sort_condition
-from tablekit.operations.queryspec import QuerySpec, Source
+from tablekit.operations.dispatch import Counts, Dispatcher, hides_expired
+from tablekit.operations.judging import judge
+from tablekit.operations.keyranges import (
+    comparable,
+    could_lie_in,
+    spells,
+)
+from tablekit.operations.queryfilters import check_filter, concerns, ttl_clauses, type_filter, where_clauses
+from tablekit.operations.querykeys import ReadKeys, family_of, plan_keys
+from tablekit.operations.queryspec import QuerySpec, Source, index_sources
 from tablekit.operations.read import projection
 from tablekit.wire.rendering import Renderer
 from tablekit.wire.requests import Request
 
-__all__ = ["QueryPlan", "plan_query"]
+__all__ = ["Narrowing", "QueryPlan", "plan_query"]
 
-Narrowing = Literal["key", "filter", "none"]
+Narrowing = Literal["key", "filter", "hydrate", "none"]
 
 
 class QueryPlan:
@@ -41,20 +36,27 @@ class QueryPlan:
 
     Attributes:
         spec: what was asked. narrowing: how the classes are told from others: ``"key"`` (the key condition
-            holds only theirs), ``"filter"`` (by type, after DynamoDB has read and billed the others), or
-            ``"none"`` (no class was named). filtered: whether a filter is sent. checked: whether rows that the
-            key condition brings along are dropped here. intervals: each class's range of sort keys.
+            holds only theirs), ``"filter"`` (by type, after DynamoDB has read and billed the others),
+            ``"hydrate"`` (the index holds no type: by the full rows, which are read one by one) or ``"none"``
+            (no class was named). intervals: each class's range of sort keys. cover: the range that is read.
+        clauses: the conditions of the filter. filtered: whether a filter is sent. checked: whether rows that the
+            key condition brings along are dropped here.
         partition: the attributes of the partition key that is read, with their values.
+        attributes: the attributes that make up the entities when they are partial, else None.
+        generation: the table's `generation` when the plan was made.
     """
 
     __slots__ = (
         "_body",
         "_entity",
-        "_fingerprint",
+        "_keys",
         "_secrets",
         "attributes",
         "checked",
+        "clauses",
+        "cover",
         "filtered",
+        "generation",
         "intervals",
         "narrowing",
         "partition",
@@ -65,25 +67,26 @@ class QueryPlan:
         self,
         spec: QuerySpec,
         body: Mapping[str, Any],
+        keys: ReadKeys,
         *,
         narrowing: Narrowing,
-        checked: bool,
-        intervals: Mapping[type, Interval],
+        clauses: Sequence[Condition],
         attributes: frozenset[str] | None,
         secrets: frozenset[str],
-        partition: Mapping[str, AttributeValue],
-        fingerprint: Mapping[str, Any],
     ) -> None:
         self.spec = spec
-        self.partition = partition
-        self._fingerprint = fingerprint
-        self._body = dict(body)
-        self._secrets = secrets
+        self.generation = spec.registry.generation
+        self.partition = keys.partition
+        self.intervals = keys.intervals
+        self.cover = keys.cover
+        self.checked = keys.checked
         self.narrowing: Narrowing = narrowing
-        self.filtered = body.get("FilterExpression") is not None
-        self.checked = checked
-        self.intervals = intervals
+        self.clauses = tuple(clauses)
+        self.filtered = bool(clauses)
         self.attributes = attributes
+        self._body = dict(body)
+        self._keys = keys
+        self._secrets = secrets
         schemas = spec.schemas
         self._entity = schemas[0].name if schemas is not None and len(schemas) == 1 else ""
 
@@ -96,47 +99,139 @@ class QueryPlan:
         body = {**self._body, "ExclusiveStartKey": start, "Limit": limit}
         if count:
             body["Select"] = "COUNT"
-            body.pop("ProjectionExpression", None)
         index = None if self.spec.index is None else self.spec.index.name
         operation = "Scan" if self.spec.scan else "Query"
         return Request(operation, body, secrets=self._secrets, entity=self._entity, index=index)
 
-    def dispatcher(self, now: Callable[[], datetime]) -> Dispatcher:
-        """What hands the rows to their classes; `now` gives the time by which expired rows are hidden."""
+    def neighbours(self) -> list[EntitySchema]:
+        """The classes that were not asked for and whose rows may lie where the request reads."""
+        return list(_strangers(self.spec, self._keys))
+
+    def dispatcher(self, now: Callable[[], datetime], counts: Counts | None = None) -> Dispatcher:
+        """What hands the rows to their classes.
+
+        Parameters:
+            now: gives the time by which expired rows are hidden. counts: go on counting there.
+        """
         spec = self.spec
+        sole = spec.schemas[0] if spec.schemas and not spec.knows_types and not spec.hydrate else None
         return Dispatcher(
             spec.registry,
             spec.schemas,
             unknown=spec.unknown,
             untyped=spec.untyped,
             raw=spec.raw,
-            attributes=None if spec.hydrate else self.attributes,
-            accept=self._accept if self.checked else None,
+            attributes=self.attributes,
+            accept=self._acceptor() if self.checked else None,
+            judge=self._judge() if spec.untyped == "infer" else None,
+            handle=spec.handle,
+            sole=sole if spec.handle is not None else None,
             now=now,
+            counts=counts,
         )
 
+    def full_row_options(self) -> Mapping[str, Any]:
+        """What a BatchGetItem of the full rows asks for: all of them, or the selected columns."""
+        if self.spec.select is None:
+            return {}
+        renderer = Renderer()
+        _, wanted = _selected(self.spec)
+        return {
+            "ProjectionExpression": renderer.render_projection(wanted),
+            "ExpressionAttributeNames": renderer.names,
+        }
+
+    def _acceptor(self) -> Callable[[EntitySchema | None, Item], bool]:
+        """`_accept`, with a short way for classes whose range is a prefix: it runs for each row."""
+        prefixes = {schema: self._plain_prefix(schema) for schema in self.spec.candidates}
+        name, careful = self.spec.key_attributes[-1], self._accept
+
+        def accept(schema: EntitySchema | None, item: Item) -> bool:
+            prefix = None if schema is None else prefixes.get(schema)
+            if prefix is None or name not in item:
+                return careful(schema, item)
+            stored = item[name].get("S")
+            return stored is not None and stored.startswith(prefix)
+
+        return accept
+
+    def _plain_prefix(self, schema: EntitySchema) -> str | None:
+        found = (self.intervals[cls] for cls in schema.entity.__mro__ if cls in self.intervals)
+        interval = next(found, None)
+        return None if interval is None or interval.loose else interval.prefix
+
     def _accept(self, schema: EntitySchema | None, item: Item) -> bool:
+        """Whether a row's sort key lies in its class's range; None is a row whose class is not known."""
         name = self.spec.key_attributes[-1]
         stored = item.get(name)
         if stored is None:
             return True
-        ((tag, _),) = stored.items()
+        (tag,) = stored
         value = comparable(stored, tag)  # type: ignore[arg-type]
         if schema is None:
             return any(value in interval for interval in self.intervals.values())
         for cls in schema.entity.__mro__:
-            if cls in self.intervals:
-                return value in self.intervals[cls]
+            interval = self.intervals.get(cls)
+            if interval is not None:
+                return value in interval and (not interval.loose or self._spells(cls, stored))
         return False
 
+    def _spells(self, cls: type[Any], stored: AttributeValue) -> bool:
+        for source in family_of(self.spec):
+            if source.schema.entity is cls:
+                return spells(source.sk[0], self.spec.parts, stored)
+        return True
+
+    def _judge(self) -> Callable[[EntitySchema, Item], bool] | None:
+        """The caller's conditions for rows whose class is told by their key, after DynamoDB let them pass."""
+        if not self.spec.where or (self.spec.sources is not None and len(self.spec.candidates) == 1):
+            return None
+        conditions = self.spec.where
+        return lambda schema, item: all(judge(each, schema, item) for each in conditions)
+
     def fingerprint(self) -> Mapping[str, Any]:
-        """What tells this query from others, the time by which expired rows are hidden left out."""
-        return self._fingerprint
+        """What tells this query from others.
+
+        It does not depend on which other classes the process has registered, on when it is asked, or on how much
+        of the answer is wanted at a time.
+        """
+        spec = self.spec
+        renderer = Renderer()
+        where = [[renderer.render_condition(each), _owner_types(each)] for each in spec.where]
+        ranges = {
+            source.schema.type: [_end(interval.low), interval.low_open, _end(interval.high), interval.high_open]
+            for source in spec.sources or ()
+            if (interval := self.intervals.get(source.schema.entity)) is not None
+        }
+        key = None
+        if self._keys.condition is not None and not self.intervals:
+            key = renderer.render_condition(self._keys.condition)
+        return {
+            "index": None if spec.index is None else spec.index.name,
+            "scan": [spec.segment, spec.segments] if spec.scan else None,
+            "reverse": spec.reverse,
+            "types": None if spec.sources is None else sorted(source.schema.type for source in spec.sources),
+            "partition": self.partition,
+            "ranges": ranges,
+            "key": key,
+            "where": where,
+            "names": renderer.names,
+            "values": renderer.values,
+        }
 
     def resume_key(self, item: Item) -> Item:
         """The key after which a query goes on that returned this row last."""
         names = dict.fromkeys((*self.spec.registry.key_names, *self.spec.key_attributes))
         return {name: item[name] for name in names if name in item}
+
+
+def _end(value: Any) -> Any:
+    return value if value is None or isinstance(value, (str, bytes)) else str(value)
+
+
+def _owner_types(condition: Condition) -> list[str]:
+    """The type of each field's class, in order: two classes may store different things under one name."""
+    return [getattr(path.owner, "entity_type", "") if path.owner is not None else "" for path in paths(condition)]
 
 
 def plan_query(spec: QuerySpec, now: datetime, *, counting: bool = False) -> QueryPlan:
@@ -149,287 +244,133 @@ def plan_query(spec: QuerySpec, now: datetime, *, counting: bool = False) -> Que
     Raises `QueryError`, `KeyPartError`, `ExpressionError`, `LimitExceeded`.
     """
     spec.check()
-    partition = _partition(spec)
-    key_condition, intervals, cover_interval = _keys(spec, partition)
-    narrowing = _narrowing(spec, cover_interval)
-    checked = len(set(intervals.values())) > 1 or not cover_interval.sent_exactly
-    clauses = list(spec.where and _where_clauses(spec))
-    if narrowing == "filter" or (counting and spec.sources is not None):
-        clauses.insert(0, _type_filter(spec))
-    _check_filter(spec, clauses)
-    fingerprint = _fingerprint(key_condition, clauses)
-    clauses += _ttl_clauses(spec, now)
+    keys = plan_keys(spec)
+    narrowing = _narrowing(spec, keys)
+    clauses = where_clauses(spec)
+    told_by_filter = narrowing == "filter" or (counting and spec.sources is not None)
+    if told_by_filter and spec.knows_types and spec.registry.type_attribute not in keys.named:
+        clauses.append(type_filter(spec))
+    check_filter(spec, clauses)
+    clauses += ttl_clauses(spec, now)
     renderer = Renderer()
-    key_text = None if key_condition is None else renderer.render_key_condition(key_condition)
-    condition = conjunction(*_ordered(clauses))
+    key_text = None if keys.condition is None else renderer.render_key_condition(keys.condition)
+    condition = conjunction(*clauses)
     filter_text = None if condition is None else renderer.render_filter(condition)
     attributes, projected = _projection(spec)
-    projection_text = None if projected is None else renderer.render_projection(projected)
+    asked = None if projected is None or counting else renderer.render_projection(projected)
     body = {
         "IndexName": None if spec.index is None else spec.index.name,
         "KeyConditionExpression": key_text,
         "FilterExpression": filter_text,
-        "ProjectionExpression": projection_text,
+        "ProjectionExpression": asked,
         "ExpressionAttributeNames": renderer.names,
         "ExpressionAttributeValues": renderer.values,
         "ScanIndexForward": False if spec.reverse else None,
-        "ConsistentRead": True if spec.consistent else None,
+        "ConsistentRead": True if spec.reads_consistently else None,
+        "Segment": spec.segment if spec.segments > 1 else None,
+        "TotalSegments": spec.segments if spec.segments > 1 else None,
         "ReturnConsumedCapacity": "TOTAL",
     }
     return QueryPlan(
         spec,
         body,
+        keys,
         narrowing=narrowing,
-        checked=checked and not spec.scan,
-        intervals=intervals,
+        clauses=clauses,
         attributes=attributes,
         secrets=renderer.secrets,
-        partition=partition,
-        fingerprint=fingerprint,
     )
-
-
-def _fingerprint(key_condition: Condition | None, clauses: Sequence[Condition]) -> dict[str, Any]:
-    renderer = Renderer()
-    texts = [renderer.render_condition(clause) for clause in (key_condition, *clauses) if clause is not None]
-    return {"expressions": texts, "names": renderer.names, "values": renderer.values}
-
-
-def _ordered(clauses: Sequence[Condition]) -> Sequence[Condition]:
-    """The caller's conditions first, then the type: ``(status = a OR status = b) AND type = Document``."""
-    return [*clauses[1:], *clauses[:1]] if len(clauses) > 1 else clauses
-
-
-# Keys
-
-
-def _keys(
-    spec: QuerySpec, partition: Mapping[str, AttributeValue]
-) -> tuple[Condition | None, dict[type, Interval], Interval]:
-    conditions: list[Condition] = [equals(name, value, name) for name, value in partition.items()]
-    if spec.scan:
-        return None, {}, EVERYTHING
-    if spec.sources is None:
-        return all_of(*conditions), {}, EVERYTHING
-    first = spec.sources[0]
-    _check_parts(spec, spec.sources)
-    if len(first.sk) > 1:
-        conditions += _multi_attribute(spec, first)
-        return all_of(*conditions), {}, EVERYTHING
-    intervals = {source.schema.entity: _interval(spec, source) for source in spec.sources}
-    covering = cover(list(intervals.values()))
-    if first.sk:
-        condition = sort_condition(first.sk[0].attribute, covering, first.sk[0].type)
-        if condition is not None:
-            conditions.append(condition)
-    return all_of(*conditions), intervals, covering
-
-
-def _partition(spec: QuerySpec) -> dict[str, AttributeValue]:
-    """The partition that the query reads; empty for a scan."""
-    if spec.scan:
-        return {}
-    if spec.sources is None:
-        assert spec.raw_pk is not None
-        return {spec.key_attributes[0]: spec.raw_pk}
-    first, *others = spec.sources
-    found = partition_conditions(first.pk, spec.parts, first.schema.name)
-    for source in others:
-        other = partition_conditions(source.pk, spec.parts, source.schema.name)
-        if any(not equal_wire(found[name], other.get(name)) for name in found):
-            raise QueryError(
-                f"{first.schema.name} and {source.schema.name} lie in different partitions of {spec.where_text} "
-                f"({_templates(first.pk)} and {_templates(source.pk)}); one query reads one partition. Query them apart."
-            )
-    return found
-
-
-def _templates(keys: Sequence[KeyAttribute]) -> str:
-    return " / ".join(repr(key.template.text) for key in keys)
-
-
-def _interval(spec: QuerySpec, source: Source) -> Interval:
-    if not source.sk:
-        if spec.bounds:
-            raise QueryError(f"{spec.where_text} has no sort key, so that no range of it can be asked for.")
-        return EVERYTHING
-    return key_interval(source.sk[0], _own_parts(spec, source), spec.bounds, source.schema.name)
-
-
-def _own_parts(spec: QuerySpec, source: Source) -> dict[str, Any]:
-    return {name: value for name, value in spec.parts.items() if name in source.schema.by_name or "." in name}
-
-
-def _check_parts(spec: QuerySpec, sources: Sequence[Source]) -> None:
-    """Every part must mean something to some class; a misspelt one would widen the query unseen."""
-    used = {
-        part for source in sources for key in (*source.pk, *source.sk) for part in (*key.template.names, *key.names)
-    }
-    for name in spec.parts:
-        if name not in used:
-            known = ", ".join(sorted(used)) or "none"
-            names = ", ".join(source.schema.name for source in sources)
-            raise QueryError(
-                f"{name!r} is no part of the key of {names} in {spec.where_text} (parts: {known}). "
-                "Use where() for other fields."
-            )
-
-
-def _multi_attribute(spec: QuerySpec, source: Source) -> list[Condition]:
-    """Conditions on the sort attributes of a multi-attribute index key: equalities from the left, then a range."""
-    conditions: list[Condition] = []
-    bounds = list(spec.bounds)
-    open_ = True
-    for key in source.sk:
-        assert key.field is not None
-        name = key.field.name
-        here = [bound for bound in bounds if bound.field == name]
-        if name in spec.parts or here:
-            if not open_:
-                raise QueryError(
-                    f"{name!r} of index {spec.index.name if spec.index else ''!r} is given, and a sort attribute before "
-                    "it is not; DynamoDB takes them from the left without gaps."
-                )
-            interval = key_interval(key, spec.parts, here, source.schema.name)
-            condition = sort_condition(key.attribute, interval, key.type)
-            if condition is not None:
-                conditions.append(condition)
-            open_ = name in spec.parts
-        else:
-            open_ = False
-    return conditions
 
 
 # Which rows are of the classes
 
 
-def _narrowing(spec: QuerySpec, covering: Interval) -> Narrowing:
+def _narrowing(spec: QuerySpec, keys: ReadKeys) -> Narrowing:
     if spec.sources is None:
         return "none"
-    wanted = {each.entity for source in spec.sources for each in (source.schema, *source.schema.subclasses)}
+    if not any(_strangers(spec, keys)):
+        return "key"
+    return "filter" if spec.knows_types else "hydrate"
+
+
+def _strangers(spec: QuerySpec, keys: ReadKeys) -> Iterator[EntitySchema]:
+    """The classes that were not asked for and whose rows may lie where the request reads."""
+    wanted = {schema.entity for schema in spec.candidates}
     for other in spec.registry.entities.values():
-        if other.entity not in wanted and _could_appear(spec, other, covering):
-            return "filter"
-    return "key"
+        if other.entity not in wanted and _could_appear(spec, other, keys):
+            yield other
 
 
-def _could_appear(spec: QuerySpec, other: EntitySchema, covering: Interval) -> bool:
-    """Whether a row of another class may lie where the key condition reads; never a wrong no."""
+def _could_appear(spec: QuerySpec, other: EntitySchema, keys: ReadKeys) -> bool:
+    """Whether a row of another class may lie where the request reads; never a wrong no."""
+    sources = [Source(other)] if spec.index is None else index_sources(other, spec.index)
+    return any(_overlaps(spec, source, keys) for source in sources)
+
+
+def _overlaps(spec: QuerySpec, source: Source, keys: ReadKeys) -> bool:
     if spec.scan:
         return True
-    if spec.index is None:
-        sources = [Source(other)]
-    else:
-        sources = [Source(other, key) for key in other.index_keys.values() if key.index is spec.index]
-        if not sources:
-            # Without a declared key a row is in the index only by attributes of its own.
-            return set(spec.index.keys) <= {*other.by_attribute, *(key.attribute for key in other.keys)}
-    return any(_overlaps(spec, source, covering) for source in sources)
-
-
-def _overlaps(spec: QuerySpec, source: Source, covering: Interval) -> bool:
-    assert spec.sources is not None
-    partition = partition_conditions(spec.sources[0].pk, spec.parts, spec.sources[0].schema.name)
     for key in source.pk:
-        value = partition.get(key.attribute)
+        value = keys.partition.get(key.attribute)
         if value is not None and key.match(value) is None:
             return False
     if len(source.sk) != 1:
         return True
-    return could_lie_in(source.sk[0], covering)
+    return could_lie_in(source.sk[0], keys.cover)
 
 
-def _type_filter(spec: QuerySpec) -> Condition:
-    assert spec.sources is not None
-    name = spec.registry.type_attribute
-    types = list(dict.fromkeys(each for source in spec.sources for each in source.schema.types))
-    condition = one_of(name, [{"S": each} for each in types], hints=types)
-    if spec.untyped != "skip":
-        # An untyped row follows its policy: it must arrive to be inferred or to raise.
-        condition = condition | attribute_not_exists(name)
-    return condition
-
-
-# Filters
-
-
-def _where_clauses(spec: QuerySpec) -> list[Condition]:
-    return [clause for condition in spec.where for clause in _scoped(spec, condition)]
-
-
-def _scoped(spec: QuerySpec, condition: Condition) -> list[Condition]:
-    """Let a condition on one class's fields judge that class's rows only, in a query of several."""
-    classes = owners(condition)
-    asked = spec.sources
-    if asked is not None and len(asked) == 1:
-        return [condition]
-    types: list[str] = []
-    for cls in classes:
-        schema = getattr(cls, "__schema__", None)
-        if schema is None:
-            return [condition]
-        types += schema.types
-    if not types:
-        return [condition]
-    if asked is not None and {t for source in asked for t in source.schema.types} <= set(types):
-        return [condition]
-    name = spec.registry.type_attribute
-    other = ~one_of(name, [{"S": each} for each in types], hints=types)
-    if len(types) == 1:
-        other = compare(name, "<>", {"S": types[0]}, types[0])
-    return [any_of(other, condition)]
-
-
-def _ttl_clauses(spec: QuerySpec, now: datetime) -> list[Condition]:
-    """Leave out expired rows of classes that hide them; reads check again, since time goes on."""
-    schemas = spec.schemas if spec.schemas is not None else tuple(spec.registry.entities.values())
-    attributes = {s.ttl.attribute for s in schemas if s.ttl is not None and s.ttl.hide_expired}
-    if not attributes or any(s.ttl is None or not s.ttl.hide_expired for s in schemas):
-        # Rows of other classes may use the attribute for something else.
-        return []
-    seconds = {"N": str(int(now.timestamp()))}
-    return [attribute_not_exists(name) | compare(name, ">", seconds, "now") for name in sorted(attributes)]
-
-
-def _check_filter(spec: QuerySpec, clauses: Sequence[Condition]) -> None:
-    keys: set[str] = set() if spec.scan else set(spec.key_attributes)
-    for clause in clauses:
-        for path in paths(clause):
-            if path.attribute in keys:
-                raise QueryError(
-                    f"{path} is the key that {spec.where_text} is read by, and DynamoDB takes no filter on it. "
-                    "Give it as a key part, or as a range: between(), begins_with(), after()."
-                )
-            _check_held(spec, path)
-
-
-def _check_held(spec: QuerySpec, path: Path) -> None:
-    index = spec.index
-    if index is None or spec.registry.type_attribute == path.attribute:
-        return
-    if not index.holds(path.attribute, spec.registry.key_names, spec.registry.type_attribute):
-        raise QueryError(
-            f"{path} is not in index {index.name!r}, so that a filter on it would drop every row. "
-            "Project the attribute, or filter the hydrated rows yourself."
-        )
+# What is asked for of each row
 
 
 def _projection(spec: QuerySpec) -> tuple[frozenset[str] | None, list[Path] | None]:
     """The attributes that make up the entities when they are partial, and the paths to ask for."""
     registry, index = spec.registry, spec.index
-    schemas = spec.schemas if spec.schemas is not None else tuple(registry.entities.values())
     if spec.select is not None:
-        if not schemas:
-            raise QueryError("select() needs a class whose columns it names.")
-        found, attributes = projection(schemas, spec.select)
-        found += [attribute(name) for name in spec.key_attributes]
-        return attributes, found
+        _check_select(spec)
+        attributes, wanted = _selected(spec)
+    else:
+        attributes, wanted = None, None
+    if spec.handle is not None or spec.hydrate:
+        return attributes, [attribute(name) for name in _bare_names(spec)]
+    if wanted is not None:
+        return attributes, [*wanted, *(attribute(name) for name in spec.key_attributes)]
     if index is None or index.projection == "ALL":
         return None, None
     held = frozenset(
-        field.attribute
-        for schema in schemas
-        for field in schema.fields
-        if index.holds(field.attribute, registry.key_names, registry.type_attribute)
+        field.attribute for schema in spec.candidates for field in schema.fields if spec.holds(field.attribute)
     )
-    return held, None
+    return held | set(registry.key_names), None
+
+
+def _bare_names(spec: QuerySpec) -> list[str]:
+    """The attributes by which a row is told and found again."""
+    registry = spec.registry
+    names = [*registry.key_names, *spec.key_attributes]
+    if spec.knows_types:
+        names.append(registry.type_attribute)
+    names += [schema.ttl.attribute for schema in spec.candidates if hides_expired(schema) and schema.ttl is not None]
+    return [name for name in dict.fromkeys(names) if spec.holds(name)]
+
+
+def _selected(spec: QuerySpec) -> tuple[frozenset[str], list[Path]]:
+    """The attributes of a selection, and its paths; what comes along unasked is left out where an index lacks it."""
+    assert spec.select is not None
+    found, attributes = projection(spec.candidates, spec.select)
+    for path in found:
+        if path.owner is not None and not spec.holds(path.attribute) and not spec.hydrate:
+            raise QueryError(
+                f"select() names {path}, which is not in {spec.where_text}. Add .hydrate(), or project the attribute."
+            )
+    if spec.hydrate:
+        return attributes, found
+    return frozenset(filter(spec.holds, attributes)), [path for path in found if spec.holds(path.attribute)]
+
+
+def _check_select(spec: QuerySpec) -> None:
+    if not spec.candidates:
+        raise QueryError("select() needs a class whose columns it names.")
+    for column in spec.select or ():
+        path = column.path if isinstance(column, Column) else column
+        if path.owner is not None and not any(concerns([path.owner], schema) for schema in spec.candidates):
+            names = ", ".join(schema.name for schema in spec.candidates)
+            raise QueryError(f"select() names {path}, and the query gives {names}. Ask for that class too.")

@@ -6,31 +6,41 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from tablekit._types import UNSET
+from tablekit._types import UNSET, AttributeValue, Item
 from tablekit.codecs.base import Codec, ValueProblem
 from tablekit.codecs.compare import equal_wire
-from tablekit.codecs.nested import NestedCodec
+from tablekit.codecs.nested import NestedCodec, NestedField
 from tablekit.codecs.unions import OptionalCodec
 from tablekit.definition.entity import BASE, DIRTY, MARKERS, PARTIAL, EntityBase, schema_of
 from tablekit.definition.schema import MARKER, EntitySchema, FieldSchema
-from tablekit.errors import PartialEntity
-from tablekit.expressions.actions import Action, remove_path, set_path
-from tablekit.expressions.conditions import Condition, conjunction
-from tablekit.operations.guards import present_guard
-from tablekit.operations.index_keys import pin, recompute, touched
-from tablekit.operations.plans import Expectation, WritePlan, new_marker, settle
+from tablekit.expressions.actions import Action, Set, if_not_exists, remove_path, set_attribute, set_path
+from tablekit.expressions.conditions import Condition, attribute_exists, conjunction
+from tablekit.expressions.paths import attribute
+from tablekit.expressions.values import Value
+from tablekit.operations.guards import passes_untyped, present_guard, version_check
+from tablekit.operations.index_keys import (
+    Pins,
+    check_native_keys,
+    known_values,
+    pin,
+    pin_conditions,
+    recompute,
+    touched,
+)
+from tablekit.operations.plans import Expectation, Sent, WritePlan, new_marker, settle
 from tablekit.operations.put import (
     check_key_unchanged,
+    check_owners,
     conditional,
     keep_markers,
     key_for,
+    loaded_version,
     managed_values,
     marker_value,
-    version_check,
 )
 from tablekit.wire.rendering import Renderer
 
-__all__ = ["changed_fields", "plan_save"]
+__all__ = ["changed_fields", "plan_save", "stamp"]
 
 Segments = tuple[str | int, ...]
 
@@ -69,116 +79,151 @@ def _differs(field: FieldSchema, before: Any, after: Any) -> bool:
 def plan_save(
     entity: EntityBase, now: datetime, *, condition: Condition | None = None, guard: bool = True
 ) -> WritePlan | None:
-    """Plan the UpdateItem that brings the row to the entity's state; None when nothing changed."""
-    schema = schema_of(entity)
-    own = entity.__dict__
-    check_key_unchanged(entity, schema)
-    before = changed_fields(entity, schema)
-    if not before:
-        return None
-    _require_version(schema, own)
-    managed = managed_values(schema, own, now, fresh=False)
-    if PARTIAL in own and schema.created_at is not None and schema.created_at.name not in own:
-        managed.pop(schema.created_at.name, None)
-    values = {**own, **managed}
-    actions = [
-        action for name, old in before.items() for action in _field_actions(schema.by_name[name], old, own[name])
-    ]
-    actions += [
-        set_path((schema.by_name[name].attribute,), _encoded(schema.by_name[name], value), hint=f"{name}_next")
-        for name, value in managed.items()
-        if schema.by_name[name].kind != "created_at"
-    ]
-    changed = {*before, *(name for name in managed if schema.by_name[name].kind != "created_at")}
-    index_actions, relied = _index_actions(schema, values, changed)
-    actions += index_actions
-    actions.append(set_path((schema.registry.type_attribute,), {"S": schema.type}, hint=schema.type))
-    marker = None
-    ring: dict[str, Any] = {}
-    if schema.marker:
-        marker = new_marker()
-        ring = {MARKER: marker_value(schema, marker, own)}
-        actions.append(set_path((MARKER,), ring[MARKER], hint="marker"))
-    version = own.get(schema.version.name, 0) if schema.version is not None and guard else None
-    pins = _pins(schema, own, before, relied) if schema.version is None else {}
-    checks = conjunction(
-        condition,
-        present_guard(schema, schema.own_types) if guard else None,
-        None if version is None else version_check(schema, version),
-        *(pinned for pinned, _ in pins.values()),
-    )
-    renderer = Renderer()
-    key = key_for(entity, schema)
-    body = {"Key": key, "UpdateExpression": renderer.render_update(actions)}
-    request = conditional("UpdateItem", body, checks, schema, renderer)
+    """Plan the UpdateItem that brings the row to the entity's state; None when nothing changed.
 
-    def apply(answer: Mapping[str, Any]) -> Any:
-        settle(schema, own, managed)
-        keep_markers(schema, own, ring)
-        return entity
-
-    return WritePlan(
-        request,
-        schema,
-        key,
-        Expectation(
-            "save",
-            requires=True,
-            types=schema.own_types if guard else None,
-            version=version,
-            pins={attribute: allowed for attribute, (_, allowed) in pins.items()},
-            condition=condition is not None,
-        ),
-        apply,
-        marker=marker,
-        base=own.get(MARKERS),
-        image=_image(schema, values, changed),
-        target=entity,
-    )
+    Parameters:
+        condition: what else must hold of the row. guard: refuse another class's row, and check the version.
+    """
+    return _Saver(entity, now, condition, guard=guard).plan()
 
 
-def _require_version(schema: EntitySchema, own: Mapping[str, Any]) -> None:
-    if schema.version is not None and PARTIAL in own and schema.version.name not in own:
-        raise PartialEntity(
-            f"This {schema.name} was loaded without {schema.version.name}, which a save must check. "
-            "Add it to select=, or read the whole row with refresh().",
-            entity=schema.name,
-            missing=(schema.version.name,),
+class _Saver:
+    """Gathers the actions and checks of one save."""
+
+    def __init__(self, entity: EntityBase, now: datetime, condition: Condition | None, *, guard: bool) -> None:
+        self.entity = entity
+        self.own = entity.__dict__
+        self.schema = schema_of(entity)
+        self.now = now
+        self.condition = condition
+        self.guard = guard
+        self.before: dict[str, Any] = {}
+        self.managed: dict[str, Any] = {}
+        self.ring: dict[str, AttributeValue] = {}
+        self.marker: str | None = None
+
+    def plan(self) -> WritePlan | None:
+        schema, own = self.schema, self.own
+        check_owners(schema, self.condition)
+        check_key_unchanged(self.entity, schema)
+        self.before = changed_fields(self.entity, schema)
+        if not self.before:
+            return None
+        version = loaded_version(schema, own, "save") if self.guard else None
+        self.managed = self._managed()
+        values = {**own, **self.managed}
+        changed = {*self.before, *self.managed}
+        image = self._image(values, changed)
+        actions = [*self._changes(), *self._settings(image)]
+        index_actions, relied = self._index_actions(values, changed)
+        actions += index_actions
+        actions += self._stamps(version)
+        pins: Pins = {}
+        if version is None:
+            # Nothing else tells of a saver of another part of the same index key.
+            pins = {schema.by_name[name].attribute: pin(schema.by_name[name], own[name]) for name in relied}
+        key = key_for(self.entity, schema)
+        expectation = self._expectation(key, version, pins)
+        renderer = Renderer()
+        body = {"Key": key, "UpdateExpression": renderer.render_update(actions)}
+        request = conditional("UpdateItem", body, self._checks(expectation, pins), schema, renderer)
+        sent = Sent(schema, values)
+
+        def apply(answer: Mapping[str, Any]) -> Any:
+            settle(schema, own, sent, self.managed)
+            keep_markers(own, self.ring)
+            return self.entity
+
+        return WritePlan(
+            request,
+            schema,
+            key,
+            expectation,
+            apply,
+            marker=self.marker,
+            base=own.get(MARKERS),
+            # An image says nothing of attributes that are gone.
+            image=None if None in image.values() else {n: v for n, v in image.items() if v is not None},
+            target=self.entity,
         )
 
+    def _managed(self) -> dict[str, Any]:
+        managed = managed_values(self.schema, self.own, self.now, fresh=False)
+        if self.schema.created_at is not None:
+            # It belongs to the first write.
+            managed.pop(self.schema.created_at.name, None)
+        return managed
 
-def _encoded(field: FieldSchema, value: Any) -> Any:
-    encoded = field.encode(value)
-    assert encoded is not None
-    return encoded
+    def _changes(self) -> Iterator[Action]:
+        for name, old in self.before.items():
+            yield from _field_actions(self.schema.by_name[name], old, self.own[name])
+
+    def _settings(self, image: Mapping[str, AttributeValue | None]) -> Iterator[Action]:
+        for name in self.managed:
+            field = self.schema.by_name[name]
+            encoded = image[field.attribute]
+            assert encoded is not None
+            yield set_path((field.attribute,), encoded, hint=f"{name}_next")
+
+    def _image(self, values: Mapping[str, Any], changed: set[str]) -> dict[str, AttributeValue | None]:
+        """The changed attributes as the row will have them; None for those that are removed."""
+        image = {
+            self.schema.by_name[name].attribute: self.schema.by_name[name].encode(values[name]) for name in changed
+        }
+        check_native_keys(self.schema, image)
+        return image
+
+    def _index_actions(self, values: Mapping[str, Any], changed: set[str]) -> tuple[list[Action], tuple[str, ...]]:
+        actions: list[Action] = []
+        relied: list[str] = []
+        known = known_values(self.schema, values)
+        for index_key in touched(self.schema, changed):
+            change = recompute(self.schema, index_key, known, changed, verb="save")
+            actions += change.actions
+            relied += change.relied
+        return actions, tuple(dict.fromkeys(relied))
+
+    def _stamps(self, version: int | None) -> Iterator[Action]:
+        schema = self.schema
+        # Without the guard the row may be another class's, and no write changes a type.
+        yield stamp(schema, keep=not self.guard)
+        if schema.marker:
+            self.marker = new_marker()
+            self.ring = {MARKER: marker_value(schema, self.marker, self.own if version is not None else {})}
+            yield set_attribute(MARKER, self.ring[MARKER], "marker")
+
+    def _expectation(self, key: Item, version: int | None, pins: Pins) -> Expectation:
+        types = self.schema.own_types if self.guard else None
+        return Expectation(
+            "save",
+            requires=True,
+            types=types,
+            untyped=types is not None and passes_untyped(self.schema, types, key),
+            version=version,
+            pins={attribute: allowed for attribute, (_, allowed) in pins.items()},
+            condition=self.condition is not None,
+        )
+
+    def _checks(self, expected: Expectation, pins: Pins) -> Condition | None:
+        schema = self.schema
+        guard = (
+            attribute_exists(schema.registry.pk)
+            if expected.types is None
+            else present_guard(schema, expected.types, untyped=expected.untyped)
+        )
+        version = None if expected.version is None else version_check(schema, expected.version)
+        return conjunction(self.condition, guard, version, *pin_conditions(pins))
 
 
-def _index_actions(
-    schema: EntitySchema, values: Mapping[str, Any], changed: set[str]
-) -> tuple[list[Action], tuple[str, ...]]:
-    actions: list[Action] = []
-    relied: list[str] = []
-    for index_key in touched(schema, changed):
-        change = recompute(schema, index_key, values, changed)
-        actions += change.actions
-        relied += change.relied
-    return actions, tuple(dict.fromkeys(relied))
+def stamp(schema: EntitySchema, *, keep: bool) -> Action:
+    """The action that writes the type.
 
-
-def _pins(
-    schema: EntitySchema, own: Mapping[str, Any], before: Mapping[str, Any], relied: tuple[str, ...]
-) -> dict[str, tuple[Condition, tuple[Any, ...]]]:
-    """An index key was made of changed and of loaded fields: two savers of different parts must not both win."""
-    return {schema.by_name[name].attribute: pin(schema.by_name[name], own[name]) for name in relied}
-
-
-def _image(schema: EntitySchema, values: Mapping[str, Any], changed: set[str]) -> dict[str, Any] | None:
-    image: dict[str, Any] = {}
-    for name in changed:
-        encoded = schema.by_name[name].encode(values[name])
-        if encoded is not None:
-            image[schema.by_name[name].attribute] = encoded
-    return image
+    Parameters:
+        keep: leave a type that the row has already.
+    """
+    path = attribute(schema.registry.type_attribute)
+    value = Value({"S": schema.type}, schema.type)
+    return Set(path, if_not_exists(path, value) if keep else value)
 
 
 # What changed inside a field
@@ -187,16 +232,28 @@ def _image(schema: EntitySchema, values: Mapping[str, Any], changed: set[str]) -
 def _field_actions(field: FieldSchema, before: Any, after: Any) -> Iterator[Action]:
     nested = _nested(field.codec)
     path: Segments = (field.attribute,)
-    if nested is not None and before is not UNSET and before is not None and after is not None:
+    absent = UNSET if field.missing is None else field.missing()
+    if nested is not None and _is_stored(field, before, absent) and after is not None:
         try:
-            yield from _nested_actions(nested, path, before, after, field.name)
+            yield from _nested_actions(nested, path, before, after, field.name, secret=field.secret)
         except ValueProblem as problem:
             raise field.refuse(problem.reason, problem.path) from None
         return
     yield set_or_remove(path, field.encode(after), field.name, secret=field.secret)
 
 
-def set_or_remove(path: Segments, encoded: Any, hint: str, *, secret: bool = False) -> Action:
+def _is_stored(field: FieldSchema | NestedField, before: Any, absent: Any) -> bool:
+    """Whether the row is sure to hold an object, so that its parts can be set by path.
+
+    An object that equals what a missing attribute reads as may not be there; it holds nothing that the class
+    does not know, and is written as a whole.
+    """
+    if before is UNSET or before is None:
+        return False
+    return absent is UNSET or absent is None or not equal_wire(field.encode(before), field.encode(absent))
+
+
+def set_or_remove(path: Segments, encoded: AttributeValue | None, hint: str, *, secret: bool = False) -> Action:
     """SET of an encoded value; REMOVE where the value is written by leaving the attribute out."""
     if encoded is None:
         return remove_path(path)
@@ -209,19 +266,28 @@ def _nested(codec: Codec[Any]) -> NestedCodec | None:
     return codec if isinstance(codec, NestedCodec) else None
 
 
-def _nested_actions(codec: NestedCodec, path: Segments, before: Any, after: Any, hint: str) -> Iterator[Action]:
+def _nested_actions(
+    codec: NestedCodec, path: Segments, before: Any, after: Any, hint: str, *, secret: bool
+) -> Iterator[Action]:
     """Changes of a nested object by path, so that attributes its class does not declare stay as they are."""
     if type(before) is not type(after):
-        yield set_or_remove(path, codec.encode(after), hint)
+        yield set_or_remove(path, codec.encode(after), hint, secret=secret)
         return
     for field in codec.fields():
         old, new = getattr(before, field.name), getattr(after, field.name)
-        was, is_ = field.encode(old), field.encode(new)
-        if equal_wire(was, is_):
+        encoded = field.encode(new)
+        if equal_wire(field.encode(old), encoded):
             continue
         inner = _nested(field.codec)
-        below = (*path, field.attribute)
-        if inner is not None and old is not None and new is not None and was is not None:
-            yield from _nested_actions(inner, below, old, new, f"{hint}_{field.name}")
+        below, name = (*path, field.attribute), f"{hint}_{field.name}"
+        if inner is not None and new is not None and _is_stored(field, old, _absent(field)):
+            yield from _nested_actions(inner, below, old, new, name, secret=secret)
         else:
-            yield set_or_remove(below, is_, f"{hint}_{field.name}")
+            yield set_or_remove(below, encoded, name, secret=secret)
+
+
+def _absent(field: NestedField) -> Any:
+    """What a missing attribute of a nested class reads as; `UNSET` where it cannot be read."""
+    if field.default is not UNSET:
+        return field.default
+    return UNSET if field.absent is None else field.absent()

@@ -23,6 +23,7 @@ from tablekit.operations.observe import (
     observed,
 )
 from tablekit.wire.requests import BatchRequest, Request, TransactionRequest
+from tablekit.wire.response import FAST_OPERATIONS
 
 __all__ = ["Capabilities", "Session", "SessionSource", "session_for"]
 
@@ -96,9 +97,10 @@ class Session:
 
     def prepared(self, request: AnyRequest) -> AnyRequest:
         """A request as it is sent: a meter asks for the capacity of each index."""
-        if self.capabilities.index_capacity and active_meters(self.registry):
-            return _with_index_capacity(request)
-        return request
+        if not self.capabilities.index_capacity or not active_meters(self.registry):
+            return request
+        # Operations on tables take no such member, and are billed nothing.
+        return _with_index_capacity(request) if request.operation in FAST_OPERATIONS else request
 
     async def _metered(self, request: AnyRequest, meters: tuple[Meter, ...]) -> Answer:
         began = time.perf_counter()

@@ -10,7 +10,7 @@ import attrs
 from tablekit.errors import RequestError
 from tablekit.operations.errors_map import no_credentials
 
-__all__ = ["LOCAL_CREDENTIALS", "LOCAL_REGION", "Settings", "client_options"]
+__all__ = ["LOCAL_CREDENTIALS", "LOCAL_REGION", "Settings", "Transport", "client_options"]
 
 LOCAL_REGION: Final = "us-east-1"
 """The region used for an endpoint on this machine when none is configured."""
@@ -19,6 +19,10 @@ LOCAL_CREDENTIALS: Final = {"aws_access_key_id": "local", "aws_secret_access_key
 """The keys used for an endpoint on this machine when none are configured; local engines accept any."""
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+Transport = Literal["pynamodb", "direct"]
+"""How requests leave: through pynamodb's connection, or through connections of our own."""
 
 
 @attrs.frozen(kw_only=True)
@@ -37,6 +41,8 @@ class Settings:
         max_attempts: attempts in all, the first included.
         retry_mode: botocore's retry mode.
         max_pool_connections: open connections kept; raise it to the number of threads that share the table.
+        transport: ``"pynamodb"`` sends through pynamodb's connection and botocore; ``"direct"`` through connections
+            of our own, at a fraction of the cost a call, with botocore's endpoints, credentials and retry rules.
         fast_parse: read answers by `tablekit.wire.response`; False leaves it to botocore's own parser,
             which gives the same data.
 
@@ -56,6 +62,7 @@ class Settings:
     max_attempts: int = 4
     retry_mode: Literal["standard", "adaptive", "legacy"] = "standard"
     max_pool_connections: int = 32
+    transport: Transport = "pynamodb"
     fast_parse: bool = True
 
     def __attrs_post_init__(self) -> None:
@@ -68,6 +75,10 @@ class Settings:
             raise RequestError("Credentials come from one place: give a session, a profile or keys, not several.")
         if self.max_attempts < 1:
             raise RequestError(f"max_attempts counts the first attempt and is at least 1, not {self.max_attempts}.")
+        if self.transport not in ("pynamodb", "direct"):
+            raise RequestError(f"transport is 'pynamodb' or 'direct', not {self.transport!r}.")
+        if self.transport == "direct" and self.retry_mode != "standard":
+            raise RequestError("The direct transport has botocore's standard retry mode alone.")
 
     @property
     def is_local(self) -> bool:

@@ -10,51 +10,25 @@ import contextvars
 import functools
 import logging
 import os
-import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from tablekit._types import Answer, WireRequest
 from tablekit.operations.attempts import CURRENT, Call, register
 from tablekit.operations.driver import run
 from tablekit.operations.errors_map import attach_history, invalid_response, is_transport_error, map_error
 from tablekit.operations.listening import Listener, Listening
+from tablekit.operations.process import Process, leave_behind
 from tablekit.operations.settings import Settings, client_options
+from tablekit.operations.signer import Keys
 
 __all__ = ["Listener", "Settings", "SyncPort"]
 
 _log = logging.getLogger("tablekit.transport")
 
 T = TypeVar("T")
-
-class _Process:
-    """What belongs to one process: the lock under which its clients are built.
-
-    botocore's session is not safe for building clients from several threads, and two tables may share one.
-    """
-
-    current: ClassVar[_Process]
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-
-
-_Process.current = _Process()
-
-# The parent's connections, kept alive in a forked child. Dropping them would run destructors that take locks,
-# which another thread of the parent may have held at the moment of the fork.
-_left_behind: list[Any] = []
-
-
-def _after_fork_in_child() -> None:
-    # One assignment, and every port builds its client anew under a lock that nobody can be holding.
-    _Process.current = _Process()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 class SyncPort(Listening):
@@ -77,7 +51,7 @@ class SyncPort(Listening):
         self.settings = settings if settings is not None else Settings()
         self._sleep = sleep
         self._on_client = on_client
-        self._built: tuple[_Process, Any] | None = None
+        self._built: tuple[Process, Any] | None = None
 
     def __repr__(self) -> str:
         return f"SyncPort({self.settings!r})"
@@ -143,7 +117,7 @@ class SyncPort(Listening):
     def close(self) -> None:
         """Close the connections. The port builds a new client when it is used again."""
         built, self._built = self._built, None
-        if built is not None and built[0] is _Process.current:
+        if built is not None and built[0] is Process.current:
             built[1].client.close()
 
     def _dispatch(self, call: Call, wire: dict[str, Any], table: str) -> dict[str, Any]:
@@ -162,7 +136,7 @@ class SyncPort(Listening):
         return body
 
     def _connect(self) -> Any:
-        process = _Process.current
+        process = Process.current
         built = self._built
         if built is not None and built[0] is process:
             return built[1]
@@ -170,7 +144,7 @@ class SyncPort(Listening):
             built = self._built
             if built is None or built[0] is not process:
                 if built is not None:
-                    _left_behind.append(built)
+                    leave_behind(built)
                 built = process, _build_connection(self.settings, self._on_client)
                 self._built = built
             return built[1]
@@ -220,11 +194,14 @@ def _build_connection(settings: Settings, on_client: Callable[[Any], None] | Non
         max_pool_connections=settings.max_pool_connections,
         extra_headers={},
     )
+    credentials = None if settings.static_keys else session.get_credentials()
     options = client_options(
         settings,
         has_region=bool(_session_region(session)),
-        has_credentials=bool(settings.static_keys) or session.get_credentials() is not None,
+        has_credentials=bool(settings.static_keys) or credentials is not None,
     )
+    connection.credentials = credentials if credentials is not None else _static(options)
+    connection.ca_bundle = _ca_bundle(session)
     connection.region = options.pop("region_name")
     connection.factory = _ClientFactory(session, options)
     client = connection.client
@@ -240,6 +217,17 @@ def _session_region(session: Any) -> str | None:
         session.region_name if hasattr(session, "region_name") else session.get_config_variable("region")
     )
     return found
+
+
+def _static(options: Mapping[str, Any]) -> Keys:
+    return Keys(options["aws_access_key_id"], options["aws_secret_access_key"], options.get("aws_session_token"))
+
+
+def _ca_bundle(session: Any) -> str | None:
+    # botocore reads the setting from the environment and from the profile; boto3 hides the session that knows it.
+    inner = session if hasattr(session, "get_config_variable") else getattr(session, "_session", None)
+    found: str | None = None if inner is None else inner.get_config_variable("ca_bundle")
+    return found or os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE")
 
 
 def _own_session(settings: Settings) -> Any:
@@ -273,6 +261,8 @@ def _connection_class() -> Any:
         """A connection that makes its client from the session it was given."""
 
         factory: _ClientFactory
+        credentials: Any
+        ca_bundle: str | None
 
         @property
         def session(self) -> Any:

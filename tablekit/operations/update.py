@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from tablekit._types import UNSET, AttributeValue, Item
-from tablekit.definition.entity import BASE, DIRTY, EXTRA, MARKERS, PARTIAL, STORED_KEY, EntityBase
+from tablekit.codecs.compare import equal_wire
+from tablekit.definition.entity import BASE, MARKERS, EntityBase
 from tablekit.definition.schema import MARKER, EntitySchema, FieldSchema
 from tablekit.errors import ExpressionError, KeyChanged, KeyPartError, RequestError
 from tablekit.expressions.actions import (
@@ -16,29 +18,33 @@ from tablekit.expressions.actions import (
     Operand,
     Remove,
     Set,
+    action_owners,
     arithmetic,
     check_actions,
     if_not_exists,
     set_attribute,
-    set_if_not_exists,
 )
+from tablekit.expressions.assigning import Default
 from tablekit.expressions.conditions import Condition, attribute_exists, conjunction
 from tablekit.expressions.paths import Path, attribute
 from tablekit.expressions.values import Value
-from tablekit.operations.guards import delete_guard, present_guard
-from tablekit.operations.index_keys import pin, recompute, touched
-from tablekit.operations.plans import Expectation, WritePlan, decode_stored, new_marker
-from tablekit.operations.put import conditional, marker_value, version_check
-from tablekit.operations.save import changed_fields
-from tablekit.wire.items import decoder
+from tablekit.operations.guards import delete_guard, passes_untyped, present_guard, version_check
+from tablekit.operations.index_keys import (
+    Pins,
+    check_native_keys,
+    known_values,
+    pin,
+    pin_conditions,
+    recompute,
+    touched,
+)
+from tablekit.operations.plans import Expectation, WritePlan, new_marker
+from tablekit.operations.put import check_key_unchanged, check_owners, conditional, loaded_version, marker_value
+from tablekit.operations.results import Returning, UpdateResult
+from tablekit.operations.save import changed_fields, stamp
 from tablekit.wire.rendering import Renderer
 
 __all__ = ["Returning", "Update", "plan_update"]
-
-Returning = Literal["new", "old", "changed"]
-"""What an update gives back: the row after it, the row before it, or the attributes that it changed."""
-
-_RETURN_VALUES = {"new": "ALL_NEW", "old": "ALL_OLD", "changed": "UPDATED_NEW", None: "NONE"}
 
 
 class Update:
@@ -48,10 +54,10 @@ class Update:
         actions: on columns of the class. condition: what must hold of the row. guard: refuse another class's row.
         upsert: write the row when it is missing. version: the version that the row must have.
         composite: values of fields that index keys are made of and that this update does not set; asserted in
-            the condition. returning: what comes back.
+            the condition. returning: what comes back. once: apply it exactly once, by a transaction of one action.
     """
 
-    __slots__ = ("actions", "composite", "condition", "guard", "returning", "upsert", "version")
+    __slots__ = ("actions", "composite", "condition", "guard", "once", "returning", "upsert", "version")
 
     def __init__(
         self,
@@ -63,6 +69,7 @@ class Update:
         version: int | None = None,
         composite: Mapping[str, Any] | None = None,
         returning: Returning | None = "new",
+        once: bool = False,
     ) -> None:
         self.actions = tuple(actions)
         self.condition = condition
@@ -71,6 +78,7 @@ class Update:
         self.version = version
         self.composite = dict(composite or {})
         self.returning: Returning | None = returning
+        self.once = once or any(isinstance(action, Add) and action.once for action in self.actions)
 
 
 def plan_update(
@@ -86,8 +94,8 @@ def plan_update(
     """Plan an UpdateItem of the caller's actions.
 
     Parameters:
-        key_values: the fields that the key spells. entity: the loaded entity that the update goes through;
-            its version is checked, its loaded values serve index keys, and it is brought up to date.
+        key_values: the fields that the key spells. entity: the entity that the update goes through; of a loaded one
+            the version is checked, its loaded values serve index keys, and it is brought up to date.
     """
     return _Planner(schema, key, key_values, update, now, entity, target).plan()
 
@@ -110,65 +118,79 @@ class _Planner:
         self.key_values = key_values
         self.update = update
         self.now = now
-        self.entity = entity if entity is not None and BASE in entity.__dict__ else None
+        self.entity = entity
+        self.loaded: dict[str, Any] | None = None
+        if entity is not None and BASE in entity.__dict__:
+            self.loaded = entity.__dict__
         self.target = target if target is not None else entity
         self.actions: list[Action] = []
         self.set_values: dict[str, Any] = {}
         self.unknown: set[str] = set()
-        self.pins: dict[str, tuple[Condition, tuple[AttributeValue | None, ...]]] = {}
+        self.pins: Pins = {}
         self.marker: str | None = None
+        self.index_attributes: dict[str, AttributeValue | None] = {}
 
     def plan(self) -> WritePlan:
+        schema, update = self.schema, self.update
+        self._check_call()
+        for action in sorted(update.actions, key=_place):
+            self._take(action)
+        if not self.actions and not update.upsert:
+            raise ExpressionError(f"update of {schema.name} sets nothing but its own key. Give another action.")
+        version = self._checked_version()
+        self._manage(version)
+        if update.upsert:
+            self._fill()
+        self._index(version)
+        expected = self._expectation(version)
+        renderer = Renderer()
+        result = self._result(version)
+        body = {
+            "Key": self.key,
+            "UpdateExpression": renderer.render_update(self.actions),
+            "ReturnValues": result.return_values,
+        }
+        request = conditional("UpdateItem", body, self._checks(expected), schema, renderer)
+        return WritePlan(
+            request,
+            schema,
+            self.key,
+            expected,
+            result.take,
+            marker=self.marker,
+            base=None if self.loaded is None else self.loaded.get(MARKERS),
+            image=self._whole_image(),
+            repeatable=version is not None or not _adds_up(update.actions),
+            needs_attributes=update.returning is not None,
+            needs_old=update.returning == "old",
+            once=update.once,
+            parents=_parents(update.actions),
+            target=self.target,
+        )
+
+    def _check_call(self) -> None:
         schema, update = self.schema, self.update
         if not update.actions:
             raise ExpressionError(
                 f"update of {schema.name} has no action. Give at least one, such as {schema.name}.field.set(...)."
             )
+        if update.once and update.returning == "old":
+            raise RequestError(
+                f"update of {schema.name}: once=True sends a transaction, which returns no old row. "
+                'Leave out once=True or returning="old".'
+            )
         check_actions(update.actions)
-        for action in update.actions:
-            self._take(action)
-        version = self._manage()
-        if update.upsert:
-            self._fill()
-        self._index()
-        types = schema.own_types if self.entity is not None else schema.types
-        checks = conjunction(
-            update.condition,
-            self._guard(types),
-            None if version is None else version_check(schema, version),
-            *(condition for condition, _ in self.pins.values()),
-        )
-        renderer = Renderer()
-        body = {
-            "Key": self.key,
-            "UpdateExpression": renderer.render_update(self.actions),
-            "ReturnValues": _RETURN_VALUES[update.returning],
-        }
-        request = conditional("UpdateItem", body, checks, schema, renderer)
-        return WritePlan(
-            request,
-            schema,
-            self.key,
-            Expectation(
-                "update",
-                requires=not update.upsert,
-                types=types if update.guard else None,
-                version=version,
-                pins={name: allowed for name, (_, allowed) in self.pins.items()},
-                condition=update.condition is not None,
-            ),
-            self._apply,
-            marker=self.marker,
-            base=None if self.entity is None else self.entity.__dict__.get(MARKERS),
-            repeatable=version is not None or not any(map(_adds_up, update.actions)),
-            needs_attributes=update.returning is not None,
-            target=self.target,
-        )
+        check_owners(schema, update.condition)
+        for owner in action_owners(update.actions):
+            if not issubclass(schema.entity, owner):
+                raise _foreign(schema, next(a for a in update.actions if owner in action_owners([a])), owner)
+        if self.entity is not None and self.loaded is not None:
+            check_key_unchanged(self.entity, schema)
 
     # The caller's actions
 
     def _take(self, action: Action) -> None:
-        field = self._field(action.path)
+        field = self._field(action)
         whole = len(action.path.segments) == 1
         if field.name in self.schema.key_fields:
             self._key_field(field, action, whole)
@@ -186,16 +208,10 @@ class _Planner:
             self.unknown.add(field.name)
         self.actions.append(action)
 
-    def _field(self, path: Path) -> FieldSchema:
-        owner = path.owner
-        found = self.schema.by_attribute.get(path.attribute)
-        if owner is None or found is None or not issubclass(self.schema.entity, owner):
-            name = "a path" if owner is None else owner.__name__
-            raise ExpressionError(
-                f"{path} is a column of {name}, and the update is of {self.schema.name}. "
-                f"Use the columns of {self.schema.name}.",
-                paths=(str(path),),
-            )
+    def _field(self, action: Action) -> FieldSchema:
+        found = self.schema.by_attribute.get(action.path.attribute)
+        if action.path.owner is None or found is None:
+            raise _foreign(self.schema, action, action.path.owner)
         return found
 
     def _key_field(self, field: FieldSchema, action: Action, whole: bool) -> None:
@@ -205,7 +221,7 @@ class _Planner:
             and isinstance(action, Set)
             and isinstance(action.operand, Value)
             and field.name in self.key_values
-            and field.codec.decode(action.operand.av) == self.key_values[field.name]
+            and equal_wire(action.operand.av, field.encode(self.key_values[field.name]))
         )
         if not same:
             raise KeyChanged(
@@ -217,44 +233,39 @@ class _Planner:
 
     # What tablekit adds
 
-    def _manage(self) -> int | None:
-        """Type, times, version and marker; gives the version that is to be checked."""
+    def _checked_version(self) -> int | None:
+        """The version that the row must have, or None when it is bumped unchecked."""
+        schema, update = self.schema, self.update
+        if schema.version is None and update.version is not None:
+            raise RequestError(f"{schema.name} has no version() field, so that version= can check nothing.")
+        if update.version is not None or self.loaded is None or not update.guard:
+            return update.version
+        return loaded_version(schema, self.loaded, "update")
+
+    def _manage(self, version: int | None) -> None:
+        """Type, times, version and marker."""
         schema = self.schema
-        if not self.actions and not self.update.upsert:
-            raise ExpressionError(f"update of {schema.name} sets nothing but its own key. Give another action.")
-        self._stamp()
+        # A class with subclasses must not restamp a subclass's row that it reaches by key; an upsert, or a call
+        # without the guard, may meet a row of any type.
+        keep = self.update.upsert or not self.update.guard or (self.entity is None and bool(schema.subclasses))
+        self.actions.append(stamp(schema, keep=keep))
         if schema.updated_at is not None:
             self._set(schema.updated_at, self.now)
         if schema.version is None:
-            if self.update.version is not None:
-                raise RequestError(f"{schema.name} has no version() field, so that version= can check nothing.")
-            return None
+            return
         if schema.marker:
             self.marker = new_marker()
-            own = self.entity.__dict__ if self.entity is not None else {}
+            own = self.loaded if self.loaded is not None and version is not None else {}
             self.actions.append(set_attribute(MARKER, marker_value(schema, self.marker, own), "marker"))
-        return self._bump(schema.version)
+        self._bump(schema.version, version)
 
-    def _bump(self, version: FieldSchema) -> int | None:
-        checked = self.update.version
-        if checked is None and self.entity is not None and self.update.guard:
-            checked = self.entity.__dict__.get(version.name)
+    def _bump(self, field: FieldSchema, checked: int | None) -> None:
         if checked is not None:
-            self.actions.append(set_attribute(version.attribute, {"N": str(checked + 1)}, f"{version.name}_next"))
-            return checked
-        path = attribute(version.attribute)
+            self.actions.append(set_attribute(field.attribute, {"N": str(checked + 1)}, f"{field.name}_next"))
+            return
+        path = attribute(field.attribute)
         zero, one = Value({"N": "0"}, "zero"), Value({"N": "1"}, "one")
         self.actions.append(Set(path, arithmetic(if_not_exists(path, zero), "+", one)))
-        return None
-
-    def _stamp(self) -> None:
-        schema = self.schema
-        attribute_name, value = schema.registry.type_attribute, {"S": schema.type}
-        # A class with subclasses must not restamp a subclass's row that it reaches by key.
-        if self.update.upsert or (self.entity is None and schema.subclasses):
-            self.actions.append(set_if_not_exists(attribute_name, value, schema.type))
-        else:
-            self.actions.append(set_attribute(attribute_name, value, schema.type))
 
     def _set(self, field: FieldSchema, value: Any) -> None:
         encoded = field.encode(value)
@@ -262,11 +273,62 @@ class _Planner:
         self.actions.append(set_attribute(field.attribute, encoded, f"{field.name}_now"))
         self.set_values[field.name] = value
 
-    def _guard(self, types: tuple[str, ...]) -> Condition | None:
-        schema, update = self.schema, self.update
-        if update.upsert:
-            return delete_guard(schema, types) if update.guard else None
-        return present_guard(schema, types) if update.guard else attribute_exists(schema.registry.pk)
+    # What must hold
+
+    def _types(self) -> tuple[str, ...]:
+        """The types that the update may touch: for a key, subclasses that need nothing more than this class does."""
+        schema = self.schema
+        found = list(schema.own_types)
+        for subclass in schema.subclasses if self.entity is None else ():
+            if self._serves(subclass):
+                found += subclass.own_types
+        return tuple(dict.fromkeys(found))
+
+    def _serves(self, subclass: EntitySchema) -> bool:
+        """Whether what this update sends is what an update through the subclass would send."""
+        return _same_managed(self.schema, subclass) and self._same_fields(subclass) and self._same_indexes(subclass)
+
+    def _same_fields(self, subclass: EntitySchema) -> bool:
+        for name in (*self.set_values, *self.unknown):
+            mine, theirs = self.schema.by_name[name], subclass.by_name.get(name)
+            if theirs is None or mine.attribute != theirs.attribute or mine.codec.name != theirs.codec.name:
+                return False
+        return True
+
+    def _same_indexes(self, subclass: EntitySchema) -> bool:
+        changed = self.set_values.keys() | self.unknown
+        values = {**self.key_values, **self.update.composite, **self.set_values}
+        wanted: dict[str, AttributeValue | None] = {}
+        for index_key in touched(subclass, changed):
+            try:
+                wanted.update(recompute(subclass, index_key, values, changed, unknown=self.unknown).attributes)
+            except KeyPartError:
+                return False
+        return wanted == self.index_attributes
+
+    def _expectation(self, version: int | None) -> Expectation:
+        update = self.update
+        types = self._types() if update.guard else None
+        return Expectation(
+            "update",
+            requires=not update.upsert,
+            types=types,
+            untyped=types is not None and passes_untyped(self.schema, types, self.key),
+            version=version,
+            pins={name: allowed for name, (_, allowed) in self.pins.items()},
+            condition=update.condition is not None,
+        )
+
+    def _checks(self, expected: Expectation) -> Condition | None:
+        schema, upsert = self.schema, self.update.upsert
+        guard: Condition | None = None
+        if expected.types is not None:
+            make = delete_guard if upsert else present_guard
+            guard = make(schema, expected.types, untyped=expected.untyped)
+        elif not upsert:
+            guard = attribute_exists(schema.registry.pk)
+        version = None if expected.version is None else version_check(schema, expected.version)
+        return conjunction(self.update.condition, guard, version, *pin_conditions(self.pins))
 
     # An upsert must leave a whole row
 
@@ -283,7 +345,8 @@ class _Planner:
                 continue
             encoded = field.encode(value)
             if encoded is not None and field.attribute not in self.key:
-                self.actions.append(set_if_not_exists(field.attribute, encoded, field.name))
+                path = attribute(field.attribute)
+                self.actions.append(Set(path, if_not_exists(path, Value(encoded, field.name, field.secret))))
         if missing:
             raise RequestError(
                 f"update(upsert=True) of {self.schema.name} does not set {', '.join(missing)}, which a new row must "
@@ -303,106 +366,160 @@ class _Planner:
 
     # Index keys
 
-    def _index(self) -> None:
+    def _index(self, version: int | None) -> None:
         schema, update = self.schema, self.update
-        values = dict(self.key_values)
-        if self.entity is not None:
-            own = self.entity.__dict__
-            journal = changed_fields(self.entity, schema)
-            values.update({f.name: journal.get(f.name, own.get(f.name)) for f in schema.fields if f.name in own})
         self._check_composite()
-        values.update(update.composite)
-        values.update(self.set_values)
+        values = {**self._present_values(), **update.composite, **self.set_values}
         changed = self.set_values.keys() | self.unknown
+        relied = set(update.composite)
         for index_key in touched(schema, changed):
             change = recompute(schema, index_key, values, changed, unknown=self.unknown)
             self.actions += change.actions
-            for name in change.relied:
-                if schema.version is None or name in update.composite:
-                    field = schema.by_name[name]
-                    self.pins[field.attribute] = pin(field, values[name])
+            self.index_attributes.update(change.attributes)
+            if version is None:
+                relied.update(change.relied)
+        for name in schema.by_name:
+            if name in relied and name not in schema.key_fields:
+                field = schema.by_name[name]
+                self.pins[field.attribute] = pin(field, values[name])
+        check_native_keys(schema, self._image())
         if update.upsert:
-            self._check_upsert_indexes(changed)
+            self._fill_indexes(changed)
+
+    def _present_values(self) -> dict[str, Any]:
+        """The fields as the row is known to hold them; local changes that are not saved are none of it."""
+        if self.entity is None or self.loaded is None:
+            return dict(self.key_values)
+        before = changed_fields(self.entity, self.schema)
+        return known_values(self.schema, {**self.loaded, **before, **self.key_values})
 
     def _check_composite(self) -> None:
-        for name in self.update.composite:
+        for name, value in self.update.composite.items():
             if name not in self.schema.by_name:
                 raise RequestError(f"composite= names {name!r}, which {self.schema.name} has not.")
+            if name in self.set_values or name in self.unknown:
+                raise RequestError(
+                    f"composite= says what {name} is stored as, and the update changes {name} itself. "
+                    "Leave one of them out."
+                )
+            if name in self.key_values and self.key_values[name] != value:
+                raise RequestError(f"composite= gives {name} another value than the key has. Leave it out.")
 
-    def _check_upsert_indexes(self, changed: set[str]) -> None:
-        """A new row must have the index keys that its defaults ask for, and those no if_not_exists can write."""
+    def _fill_indexes(self, changed: set[str]) -> None:
+        """A new row must have all its index keys; those that its defaults ask for no if_not_exists can write."""
         schema = self.schema
-        known = changed | self.key_values.keys() | self.update.composite.keys()
+        known = {**self.key_values, **self.update.composite, **self.set_values}
         for index_key in schema.index_keys.values():
-            if not index_key.written or any(name in changed for name in index_key.names):
+            if not index_key.written or not changed.isdisjoint(index_key.names) or index_key.excludes(known):
                 continue
             fed = [name for name in index_key.names if name not in known]
-            created = {name: self._filler(schema.by_name[name]) for name in fed}
-            values = {**self.key_values, **{k: v for k, v in created.items() if v is not UNSET}}
+            if not fed:
+                # Made of the key alone, and so the same whether or not the row is there.
+                self.actions += recompute(schema, index_key, known, ()).actions
+                continue
+            values = {**known, **{name: self._new_value(schema.by_name[name]) for name in fed}}
             if index_key.applies(values):
                 raise KeyPartError(
                     f"update(upsert=True) of {schema.name}: the key of index {index_key.index.name!r} is made of "
-                    f"{', '.join(fed) or 'the key'}, whose default only a new row would get. Set it in the update.",
+                    f"{', '.join(fed)}, whose default only a new row would get. Set it in the update.",
                     entity=schema.name,
                     template=index_key.keys[0].template.text,
-                    part=fed[0] if fed else "",
+                    part=fed[0],
                 )
 
-    # After success
+    def _new_value(self, field: FieldSchema) -> Any:
+        """What a new row would read as in a field that the update does not set."""
+        value = self._filler(field)
+        if value is UNSET:
+            return None if field.missing is None else field.missing()
+        return value
 
-    def _apply(self, body: Mapping[str, Any]) -> Any:
-        attributes = body.get("Attributes")
-        returning = self.update.returning
-        if returning == "changed":
-            return self._changed(attributes or {})
-        if self.entity is not None:
-            return self._refresh(self.entity, attributes, returning)
-        if returning is None:
+    # What comes of it
+
+    def _image(self) -> dict[str, AttributeValue | None]:
+        """The attributes that the update sets, and None for those that it removes."""
+        fields = ((self.schema.by_name[name], value) for name, value in self.set_values.items())
+        return {field.attribute: None if value is None else field.encode(value) for field, value in fields}
+
+    def _whole_image(self) -> Item | None:
+        """What the update leaves of the attributes it touches; None where that cannot be said."""
+        image = self._image()
+        if self.unknown or None in image.values():
             return None
-        return decode_stored(self.schema, attributes)
+        return {name: value for name, value in image.items() if value is not None}
 
-    def _changed(self, attributes: Item) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for name, value in attributes.items():
-            field = self.schema.by_attribute.get(name)
-            if field is not None:
-                result[field.name] = field.codec.decode(value)
-        return result
+    def _result(self, version: int | None) -> UpdateResult:
+        return UpdateResult(
+            self.schema,
+            self.update.returning,
+            entity=self.entity if self.loaded is not None else None,
+            known=dict(self.set_values),
+            unknown=frozenset(self.unknown),
+            nested=any(len(action.path.segments) > 1 for action in self.update.actions),
+            version=None if version is None else version + 1,
+            ring=self._ring(),
+        )
 
-    def _refresh(self, entity: EntityBase, attributes: Item | None, returning: Returning | None) -> Any:
-        if returning == "old":
-            return decode_stored(self.schema, attributes)
-        if not attributes:
-            return entity
-        merge_fresh(entity, self.schema, decoder(self.schema)(attributes))
-        return entity
-
-
-def merge_fresh(entity: EntityBase, schema: EntitySchema, fresh: EntityBase) -> None:
-    """Bring a loaded entity up to the row's state, and keep its local changes that are not saved."""
-    own, new = entity.__dict__, fresh.__dict__
-    local = changed_fields(entity, schema) if BASE in own else {}
-    journal = {}
-    for field in schema.fields:
-        if field.name in local:
-            journal[field.name] = new.get(field.name, UNSET)
-        elif field.name in new:
-            own[field.name] = new[field.name]
-        else:
-            own.pop(field.name, None)
-    own[BASE] = new[BASE]
-    for name in (EXTRA, STORED_KEY, PARTIAL, MARKERS):
-        if name in new:
-            own[name] = new[name]
-        else:
-            own.pop(name, None)
-    own.pop(DIRTY, None)
-    if journal:
-        own[DIRTY] = journal
+    def _ring(self) -> AttributeValue | None:
+        for action in self.actions:
+            if action.path.attribute == MARKER and isinstance(action, Set) and isinstance(action.operand, Value):
+                return action.operand.av
+        return None
 
 
-def _adds_up(action: Action) -> bool:
-    """Whether doing the action twice differs from doing it once."""
+def _foreign(schema: EntitySchema, action: Action, owner: type[Any] | None) -> ExpressionError:
+    name = "a path" if owner is None else f"a column of {owner.__name__}"
+    return ExpressionError(
+        f"{action.path} speaks of {name}, and the update is of {schema.name}. Use the columns of {schema.name}.",
+        paths=(str(action.path),),
+    )
+
+
+def _same_managed(schema: EntitySchema, subclass: EntitySchema) -> bool:
+    pairs: Iterable[tuple[FieldSchema | None, FieldSchema | None]] = (
+        (schema.version, subclass.version),
+        (schema.updated_at, subclass.updated_at),
+    )
+    return all(
+        (mine is None and theirs is None)
+        or (mine is not None and theirs is not None and mine.attribute == theirs.attribute)
+        for mine, theirs in pairs
+    )
+
+
+def _place(action: Action) -> int:
+    """Puts removals of list elements last, the highest index first.
+
+    DynamoDB takes all indexes as they were before the update; other engines remove one element after the other.
+    """
+    last = action.path.segments[-1]
+    return -1 - last if isinstance(action, Remove) and isinstance(last, int) else -sys.maxsize
+
+
+def _adds_up(actions: Sequence[Action]) -> bool:
+    """Whether doing the actions twice differs from doing them once."""
+    changed = {action.path.attribute for action in actions}
+    return any(_repeats(action, changed) for action in actions)
+
+
+def _repeats(action: Action, changed: set[str]) -> bool:
+    if isinstance(action.path.segments[-1], int):
+        # Removing an element moves the later ones up; setting one behind the end appends.
+        return isinstance(action, (Remove, Set))
     if isinstance(action, Add):
         return "N" in action.value.av
-    return isinstance(action, Set) and isinstance(action.operand, Operand)
+    if not isinstance(action, Set) or isinstance(action.operand, Value):
+        return False
+    if isinstance(action.operand, Operand) and not isinstance(action.operand, Default):
+        return True
+    # A copy of an attribute that the same update changes, as when two are swapped.
+    return any(path.attribute in changed - {action.path.attribute} for path in _sources(action))
+
+
+def _sources(action: Action) -> Iterator[Path]:
+    yield from (piece for piece in action.pieces[1:] if isinstance(piece, Path))
+
+
+def _parents(actions: Sequence[Action]) -> tuple[str, ...]:
+    """The fields whose inside the actions change, as the caller named them."""
+    return tuple(dict.fromkeys(action.path.field for action in actions if len(action.path.segments) > 1))

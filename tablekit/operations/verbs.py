@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from tablekit._types import Item
 from tablekit.definition.entity import BASE, EntityBase, schema_of
 from tablekit.definition.schema import EntitySchema
+from tablekit.definition.uniques import has_uniques
 from tablekit.errors import KeyPartError
 from tablekit.expressions.actions import Action
 from tablekit.expressions.columns import Column
 from tablekit.expressions.conditions import Condition
+from tablekit.operations.calls import call
 from tablekit.operations.delete import plan_delete, plan_delete_key
 from tablekit.operations.execute import execute
+from tablekit.operations.hooks import after_write, before_write
 from tablekit.operations.put import key_for, plan_put
 from tablekit.operations.read import get_entity, not_found
+from tablekit.operations.results import Returning, merge_fresh
 from tablekit.operations.save import plan_save
 from tablekit.operations.session import Session
-from tablekit.operations.update import Returning, Update, merge_fresh, plan_update
+from tablekit.operations.steps import delete_key_step, delete_step, put_step, save_step, update_step
+from tablekit.operations.unique_write import write_alone
+from tablekit.operations.update import Update, plan_update
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -78,13 +84,15 @@ class KeyBase(Generic[E]):
         """The key in DynamoDB JSON, as a fresh dict."""
         return dict(self._item)
 
+    def identity(self) -> tuple[Any, ...]:
+        """What two equal keys have alike: the class and the key."""
+        return (self.entity, self._token)
+
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, KeyBase):
-            return NotImplemented
-        return self.entity is other.entity and self._token == other._token
+        return self.identity() == other.identity() if isinstance(other, KeyBase) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash((self.entity, self._token))
+        return hash(self.identity())
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}={value!r}" for name, value in self.values.items())
@@ -107,28 +115,47 @@ def _check_names(schema: EntitySchema, values: Mapping[str, Any]) -> None:
 # Entities
 
 
-async def create(session: Session, entity: E) -> E:
+@call("create")
+async def create(session: Session, entity: E, *, once: bool = False) -> E:
     """Write a new row. Raises `ItemExists` when there is one under the key."""
-    await execute(session, plan_put(entity, session.now(), create=True))
+    await before_write(session, entity, "create")
+    if schema_of(entity).uniques:
+        await write_alone(session, put_step(entity, session.now(), create=True, once=once, copy=False))
+    else:
+        await execute(session, plan_put(entity, session.now(), create=True, once=once))
+    await after_write(session, entity, "create")
     return entity
 
 
+@call("put")
 async def put(session: Session, entity: E, *, condition: Condition | None = None, guard: bool = True) -> E:
     """Write the whole row, in place of what is there."""
-    await execute(session, plan_put(entity, session.now(), condition=condition, guard=guard))
+    await before_write(session, entity, "put")
+    if schema_of(entity).uniques:
+        await write_alone(session, put_step(entity, session.now(), condition=condition, guard=guard, copy=False))
+    else:
+        await execute(session, plan_put(entity, session.now(), condition=condition, guard=guard))
+    await after_write(session, entity, "put")
     return entity
 
 
+@call("save")
 async def save(session: Session, entity: E, *, condition: Condition | None = None, guard: bool = True) -> E:
     """Write what changed since the entity was loaded; a new entity is created."""
     if BASE not in entity.__dict__:
         return await create(session, entity)
+    await before_write(session, entity, "save")
     plan = plan_save(entity, session.now(), condition=condition, guard=guard)
     if plan is not None:
-        await execute(session, plan)
+        if schema_of(entity).uniques:
+            await write_alone(session, save_step(entity, session.now(), condition=condition, guard=guard, copy=False))
+        else:
+            await execute(session, plan)
+        await after_write(session, entity, "save")
     return entity
 
 
+@call("update")
 async def update(
     session: Session,
     entity: E,
@@ -136,15 +163,22 @@ async def update(
     condition: Condition | None = None,
     guard: bool = True,
     composite: Mapping[str, Any] | None = None,
+    once: bool = False,
 ) -> E:
     """Change the row by actions, and bring the entity up to date."""
+    await before_write(session, entity, "update")
     schema = schema_of(entity)
     key = key_for(entity, schema)
-    asked = Update(actions, condition=condition, guard=guard, composite=composite)
-    plan = plan_update(schema, key, _key_values(schema, entity.__dict__), asked, session.now(), entity=entity)
-    result = await execute(session, plan)
+    asked = Update(actions, condition=condition, guard=guard, composite=composite, once=once)
+    values = _key_values(schema, entity.__dict__)
+    if schema.uniques:
+        step = update_step(schema, key, values, asked, session.now(), target=entity, entity=entity)
+        result = await write_alone(session, step)
+    else:
+        result = await execute(session, plan_update(schema, key, values, asked, session.now(), entity=entity))
     if result is not None and result is not entity:
         merge_fresh(entity, schema, result)
+    await after_write(session, entity, "update")
     return entity
 
 
@@ -152,13 +186,20 @@ def _key_values(schema: EntitySchema, own: Mapping[str, Any]) -> dict[str, Any]:
     return {name: own[name] for name in schema.key_fields if name in own}
 
 
+@call("delete")
 async def delete(
     session: Session, entity: EntityBase, *, condition: Condition | None = None, guard: bool = True
 ) -> None:
     """Delete the row; one that is gone already is fine."""
-    await execute(session, plan_delete(entity, condition=condition, guard=guard))
+    await before_write(session, entity, "delete")
+    if schema_of(entity).uniques:
+        await write_alone(session, delete_step(entity, session.now(), condition=condition, guard=guard, copy=False))
+    else:
+        await execute(session, plan_delete(entity, condition=condition, guard=guard))
+    await after_write(session, entity, "delete")
 
 
+@call("refresh")
 async def refresh(session: Session, entity: E, *, consistent: bool = True) -> E:
     """Read the row again into this object, its unsaved changes dropped. Raises `ItemNotFound`."""
     schema = schema_of(entity)
@@ -174,11 +215,13 @@ async def refresh(session: Session, entity: E, *, consistent: bool = True) -> E:
 # Keys
 
 
+@call("get")
 async def get(session: Session, cls: type[E], /, **key: Any) -> E | None:
     """The entity under a key, or None."""
     return await get_entity(session, schema_of(cls), KeyBase(cls, key).item)  # type: ignore[no-any-return]
 
 
+@call("get")
 async def get_or_raise(session: Session, cls: type[E], /, **key: Any) -> E:
     """The entity under a key. Raises `ItemNotFound`."""
     handle = KeyBase(cls, key)
@@ -188,8 +231,9 @@ async def get_or_raise(session: Session, cls: type[E], /, **key: Any) -> E:
     return found  # type: ignore[no-any-return]
 
 
+@call("get")
 async def get_key(
-    session: Session, key: KeyBase[E], *, consistent: bool = False, select: Sequence[Column[Any]] | None = None
+    session: Session, key: KeyBase[E], *, consistent: bool | None = None, select: Sequence[Column[Any]] | None = None
 ) -> E | None:
     """The entity under a key, or None."""
     return await get_entity(  # type: ignore[no-any-return]
@@ -197,8 +241,9 @@ async def get_key(
     )
 
 
+@call("get")
 async def get_key_or_raise(
-    session: Session, key: KeyBase[E], *, consistent: bool = False, select: Sequence[Column[Any]] | None = None
+    session: Session, key: KeyBase[E], *, consistent: bool | None = None, select: Sequence[Column[Any]] | None = None
 ) -> E:
     """The entity under a key. Raises `ItemNotFound`."""
     found = await get_key(session, key, consistent=consistent, select=select)
@@ -207,6 +252,7 @@ async def get_key_or_raise(
     return found
 
 
+@call("update")
 async def update_key(
     session: Session,
     key: KeyBase[Any],
@@ -217,6 +263,7 @@ async def update_key(
     version: int | None = None,
     composite: Mapping[str, Any] | None = None,
     returning: Returning | None = "new",
+    once: bool = False,
 ) -> Any:
     """Change a row by actions, nothing loaded."""
     asked = Update(
@@ -227,10 +274,16 @@ async def update_key(
         version=version,
         composite=composite,
         returning=returning,
+        once=once,
     )
+    if has_uniques(key.schema):
+        return await write_alone(
+            session, update_step(key.schema, key.item, key.values, asked, session.now(), target=key)
+        )
     return await execute(session, plan_update(key.schema, key.item, key.values, asked, session.now()))
 
 
+@call("delete")
 async def delete_key(
     session: Session,
     key: KeyBase[E],
@@ -238,7 +291,21 @@ async def delete_key(
     condition: Condition | None = None,
     guard: bool = True,
     version: int | None = None,
+    returning: Literal["old"] | None = None,
 ) -> E | None:
-    """Delete a row by key; gives the row that was deleted, or None when there was none."""
-    plan = plan_delete_key(key.schema, key.item, condition=condition, guard=guard, version=version, returning=True)
+    """Delete a row by key; with ``returning="old"`` gives the row that was deleted, or None when there was none."""
+    old = returning == "old"
+    if has_uniques(key.schema):
+        step = delete_key_step(
+            key.schema,
+            key.item,
+            session.now(),
+            target=key,
+            condition=condition,
+            guard=guard,
+            version=version,
+            returning=old,
+        )
+        return await write_alone(session, step)  # type: ignore[no-any-return]
+    plan = plan_delete_key(key.schema, key.item, condition=condition, guard=guard, version=version, returning=old)
     return await execute(session, plan)  # type: ignore[no-any-return]

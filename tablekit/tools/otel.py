@@ -8,7 +8,7 @@ an item, a key or an expression. https://opentelemetry.io/docs/specs/semconv/dat
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -45,7 +45,7 @@ def instrument(table: TableDefinition, *, tracer_provider: Any = None) -> Callab
     tracer = trace.get_tracer("tablekit", tracer_provider=tracer_provider)
 
     @contextmanager
-    def span_of(call: Call) -> Iterator[None]:
+    def span_of(call: Call) -> Generator[None, None, None]:
         with tracer.start_as_current_span(
             call.summary,
             kind=trace.SpanKind.INTERNAL,

@@ -12,6 +12,7 @@ from typing import Any
 
 from tablekit._types import AttributeValue, Item
 from tablekit.codecs.base import ValueProblem
+from tablekit.codecs.codegen import Names, compile_function
 from tablekit.definition.entity import BASE, EXTRA, MARKERS, PARTIAL, STORED_KEY, EntityBase, copied
 from tablekit.definition.schema import MARKER, EntitySchema, FieldSchema, KeyAttribute
 from tablekit.errors import DecodeError, LimitExceeded, PartialEntity
@@ -23,25 +24,18 @@ Decoder = Callable[[Item], Any]
 Encoder = Callable[[Mapping[str, Any]], Item]
 
 
-class _Source:
+class _Source(Names):
     """Lines of a generated function, and the objects that it refers to."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {}
-
-    def bind(self, hint: str, value: Any) -> str:
-        name = f"_{hint if hint.isidentifier() else 'x'}_{len(self.names)}"
-        self.names[name] = value
-        return name
 
     def add(self, indent: int, line: str) -> None:
         self.lines.append("    " * indent + line)
 
-    def compile(self, name: str, what: str) -> Any:
-        code = compile("\n".join(self.lines), f"<tablekit {what}>", "exec")
-        exec(code, self.names)  # noqa: S102  (the text is made here, of names and literals that we bind or repr)
-        return self.names[name]
+    def compile(self, name: str) -> Any:
+        return compile_function(name, "\n".join((*self.lines, "")), self.namespace)
 
 
 # Item to entity
@@ -64,8 +58,8 @@ def _generate_decoder(schema: EntitySchema) -> Decoder:
     source.add(1, "try:")
     source.add(2, f"self = {new}({cls})")
     source.add(2, "d = self.__dict__")
-    counted = {schema.registry.type_attribute, *(key.attribute for key in schema.keys)}
-    counted |= {item.attribute for item in schema.fields if item.missing is None}
+    counted = {key.attribute for key in schema.keys}
+    counted |= {item.attribute for item in schema.fields if item.missing is None and not item.begins_late}
     source.add(2, f"n = {len(counted)}")
     for item in schema.fields:
         _decode_field(source, item, counted=item.attribute in counted)
@@ -80,10 +74,14 @@ def _generate_decoder(schema: EntitySchema) -> Decoder:
     if _overrides(schema, "after_load"):
         source.add(1, "self.after_load()")
     source.add(1, "return self")
-    return source.compile("decode", f"decoder of {schema.name}")  # type: ignore[no-any-return]
+    return source.compile("decode")  # type: ignore[no-any-return]
 
 
 def _decode_field(source: _Source, item: FieldSchema, *, counted: bool) -> None:
+    if item.begins_late:
+        source.add(2, f"v = item.get({item.attribute!r})")
+        source.add(2, f"if v is not None: d[{item.name!r}] = {item.codec.decode_source('v', source.bind)}; n += 1")
+        return
     if item.missing is None:
         expression = item.codec.decode_source(f"item[{item.attribute!r}]", source.bind)
         source.add(2, f"d[{item.name!r}] = {expression}")
@@ -95,9 +93,10 @@ def _decode_field(source: _Source, item: FieldSchema, *, counted: bool) -> None:
 
 
 def _optional_attributes(schema: EntitySchema) -> list[str]:
-    """Attributes that a row may have beside its fields: written index keys, and the markers."""
+    """Attributes that a row may have beside its fields: the type, written index keys, and the markers."""
     fields = {item.attribute for item in schema.fields}
-    found = [key.attribute for index_key in schema.index_keys.values() for key in index_key.written]
+    found = [schema.registry.type_attribute]
+    found += [key.attribute for index_key in schema.index_keys.values() for key in index_key.written]
     if schema.version is not None:
         found.append(MARKER)
     return [name for name in dict.fromkeys(found) if name not in fields]
@@ -106,11 +105,9 @@ def _optional_attributes(schema: EntitySchema) -> list[str]:
 def _remember_base(source: _Source, schema: EntitySchema) -> None:
     parts: list[str] = []
     for item in schema.mutable:
-        copy = source.bind("copy", item.codec.copy)
-        if item.codec.nullable:
-            parts.append(f"None if d[{item.name!r}] is None else {copy}(d[{item.name!r}])")
-        else:
-            parts.append(f"{copy}(d[{item.name!r}])")
+        value = f"d[{item.name!r}]"
+        copy = item.codec.copy_source(value, source.bind)
+        parts.append(f"None if {value} is None else {copy}" if item.codec.nullable else copy)
     source.add(2, f"d[{BASE!r}] = ({', '.join(parts)}{',' if parts else ''})")
 
 
@@ -122,13 +119,21 @@ def _check_keys(source: _Source, schema: EntitySchema) -> None:
             if key.field.attribute != key.attribute:
                 tests.append(f"item[{key.attribute!r}] != item[{key.field.attribute!r}]")
             continue
-        expression = key.template.equals_source(source.bind, lambda name: f"d[{name!r}]")
-        if expression is None:
+        expression = key.template.equals_source(source.bind, _local)
+        if expression is not None:
+            for name in key.template.names:
+                source.add(2, f"{_local(name)} = d[{name!r}]")
+        else:
             expression = f"{source.bind('render', _renderer(key, schema))}(d)"
         tests.append(f"item[{key.attribute!r}]['S'] != {expression}")
     if tests:
         keep = source.bind("keep_key", partial(_keep_key, schema))
         source.add(2, f"if {' or '.join(tests)}: {keep}(d, item)")
+
+
+def _local(field: str) -> str:
+    """The variable of the generated decoder that holds a key field's value."""
+    return f"f_{field}"
 
 
 def _renderer(key: KeyAttribute, schema: EntitySchema) -> Callable[[Mapping[str, Any]], str | None]:
@@ -167,7 +172,8 @@ def decode_carefully(schema: EntitySchema, item: Item) -> Any:
     self = _blank(schema)
     own: dict[str, Any] = self.__dict__
     for field in schema.fields:
-        own[field.name] = _decode_value(schema, field, item)
+        if field.attribute in item or not field.begins_late:
+            own[field.name] = _decode_value(schema, field, item)
     remember(schema, own)
     if MARKER in item:
         own[MARKERS] = item[MARKER]
@@ -183,7 +189,7 @@ def _decode_value(schema: EntitySchema, field: FieldSchema, item: Item) -> Any:
             return field.missing()
         raise _bad(
             schema, field, item, "the attribute is missing, and the field has no default that says what it means"
-        )
+        ) from None
     try:
         return field.codec.decode(value)
     except ValueProblem as problem:
@@ -304,6 +310,9 @@ def _generate_encoder(schema: EntitySchema) -> Callable[[Mapping[str, Any], Item
             source.add(1, "if v is not None:")
             indent = 2
         expression = field.codec.encode_source("v", source.bind)
+        if field.codec.open_depth:
+            # Its own encode measures how deep the value is.
+            expression = f"{source.bind('field', field.encode)}(v)"
         if field.codec.tags & {"SS", "NS", "BS"} or not field.codec.tags:
             source.add(indent, f"a = {expression}")
             # The field's own encode tells an empty set that may be left out from one that may not.
@@ -313,7 +322,7 @@ def _generate_encoder(schema: EntitySchema) -> Callable[[Mapping[str, Any], Item
             source.add(indent, f"item[{field.attribute!r}] = {expression}")
     if not schema.fields:
         source.add(1, "pass")
-    return source.compile("encode", f"encoder of {schema.name}")  # type: ignore[no-any-return]
+    return source.compile("encode")  # type: ignore[no-any-return]
 
 
 def _encode_carefully(schema: EntitySchema, values: Mapping[str, Any], item: Item) -> None:
@@ -324,7 +333,7 @@ def _encode_carefully(schema: EntitySchema, values: Mapping[str, Any], item: Ite
             "what was not loaded. Read the whole row with refresh(), or change single fields with save() or update().",
             entity=schema.name,
             missing=missing,
-        )
+        ) from None
     for field in schema.fields:
         encoded = field.encode(values[field.name])
         if encoded is not None:

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-__all__ = ["FAST_OPERATIONS", "body_problem", "is_dynamodb", "parse_body"]
+from tablekit.wire.pause import MANY_BYTES, CollectionsPaused
+
+__all__ = ["FAST_OPERATIONS", "body_problem", "is_dynamodb", "parse_body", "parse_error"]
 
 _Walker = Callable[[Any], None]
+
+# One search over the text; two would cost as much as decoding a tenth of its items.
+_BINARY: Final = re.compile(rb'"BS?"')
 
 
 def parse_body(body: bytes) -> dict[str, Any]:
@@ -27,10 +33,39 @@ def parse_body(body: bytes) -> dict[str, Any]:
     Raises ``ValueError`` when the body is not a JSON object, is cut, or holds a bad base64 text. An empty body
     is cut: DynamoDB's least answer is ``{}``, and a get must not take a lost one for a missing row.
     """
-    parsed = _load(body)
-    if b'"B"' in body or b'"BS"' in body:
-        _decode_binaries(parsed)
+    with CollectionsPaused(len(body) >= MANY_BYTES):
+        parsed = _load(body)
+        if _BINARY.search(body):
+            _decode_binaries(parsed)
     return parsed
+
+
+def parse_error(body: bytes, status: int) -> dict[str, Any]:
+    """The body of an error answer in botocore's shape: ``Error`` with ``Code`` and ``Message``, and its members.
+
+    Parameters:
+        status: the HTTP status, which is the code where the body names none: then the answer is not DynamoDB's.
+
+    A body that is no JSON object, such as a proxy's page, is the message. Binary values of an ``Item`` and of the
+    items of ``CancellationReasons`` are decoded.
+    """
+    try:
+        members = _load(body)
+        _decode_failure(members)
+    except ValueError:
+        members = {"message": body.decode("utf-8", "replace")}
+    # "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException", or the last part alone.
+    code = str(members.pop("__type", status)).partition(":")[0].rpartition("#")[2]
+    message = members.get("message", members.get("Message", ""))
+    return {"Error": {"Message": message, "Code": code}, **members}
+
+
+def _decode_failure(members: dict[str, Any]) -> None:
+    try:
+        _item(members.get("Item", {}))
+        _each(_item, (reason["Item"] for reason in members.get("CancellationReasons", ()) if reason.get("Item")))
+    except (AttributeError, TypeError, KeyError) as exc:
+        raise ValueError("the error does not have DynamoDB's shape") from exc
 
 
 def is_dynamodb(headers: Mapping[str, str]) -> bool:

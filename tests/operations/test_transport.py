@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 
+import botocore.credentials
 import botocore.session
 import pytest
 
@@ -204,7 +205,7 @@ def test_a_session_of_boto3s_shape_is_used_by_its_public_names(stub, no_aws):
         inner = botocore.session.Session()
 
         def get_credentials(self):
-            return object()
+            return botocore.credentials.Credentials("boto3", "hush")
 
         def client(self, service, region_name=None, **options):
             keys = {"aws_access_key_id": "boto3", "aws_secret_access_key": "hush"}

@@ -11,7 +11,11 @@ from tablekit.errors import ConnectionFailed, InvalidResponse, ServerFault, Thro
 from tablekit.operations.attempts import CURRENT, classify_exception
 from tests.support.calls import Request, get, history, put, send
 from tests.support.stub import Reply, bad_checksum, closed, cut, error, lost, ok, page, raises, unconnected
+from tests.support.transports import TRANSPORT
 
+PER_CALL_HANDLERS = pytest.mark.skipif(
+    TRANSPORT == "direct", reason="the direct transport runs botocore's handlers once for a place, not for each call"
+)
 UPDATE = Request(
     "UpdateItem",
     {
@@ -140,6 +144,7 @@ def test_ctrl_c_while_sending_stays_itself_with_the_history(stub):
     assert CURRENT.get() is None
 
 
+@PER_CALL_HANDLERS
 def test_an_error_in_a_users_handler_stays_itself_and_opens_no_attempt(stub):
     """A handler that fails before the request is handed over has sent nothing."""
 
@@ -155,6 +160,7 @@ def test_an_error_in_a_users_handler_stays_itself_and_opens_no_attempt(stub):
     assert stub.requests == []
 
 
+@PER_CALL_HANDLERS
 def test_a_request_in_the_middle_of_a_call_is_not_of_its_history(stub):
     """Endpoint discovery, or a user's handler, may send something of its own through the same client."""
     stub.script("PutItem", ok())

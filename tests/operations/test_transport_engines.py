@@ -9,6 +9,7 @@ import pytest
 from tablekit.errors import ServiceError, TableNotFound, ValidationFailed
 from tablekit.operations.transport import Settings, SyncPort
 from tests.support.calls import Request, get, history, put, send
+from tests.support.transports import TRANSPORTS, make_port
 
 CREATE = Request(
     "CreateTable",
@@ -20,10 +21,10 @@ CREATE = Request(
 )
 
 
-@pytest.fixture
-def port(engine, recorder):
-    """A port of the engine, whose requests are checked."""
-    port = SyncPort(Settings(**engine.connect_options()))
+@pytest.fixture(params=TRANSPORTS)
+def port(request, engine, recorder):
+    """A port of the engine by each transport, whose requests are checked."""
+    port = make_port(transport=request.param, **engine.connect_options())
     yield port
     port.close()
 

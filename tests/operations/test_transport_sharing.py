@@ -18,6 +18,7 @@ from tablekit.operations.driver import run
 from tablekit.operations.transport import SyncPort
 from tests.support.calls import get, send
 from tests.support.stub import ok
+from tests.support.transports import TRANSPORTS
 
 ROOT = Path(__file__).parent.parent.parent
 NO_FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
@@ -71,23 +72,25 @@ def test_each_thread_has_its_own_history(stub):
     assert together(8, lambda: len(send(port, get()).attempts)) == [1] * 8
 
 
-def forked(scenario):
+def forked(scenario, transport):
     """What the forking program prints for a scenario."""
-    command = [sys.executable, "-m", "tests.support.forking", scenario]
+    command = [sys.executable, "-m", "tests.support.forking", scenario, transport]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     return json.loads(done.stdout)
 
 
 @NO_FORK
-def test_forked_children_never_get_each_others_answers():
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_forked_children_never_get_each_others_answers(transport):
     """Four children and their parent read side by side: no answer is crossed, none is lost."""
-    assert forked("shared") == [0, 0, 0, 0, 0]
+    assert forked("shared", transport) == [0, 0, 0, 0, 0]
 
 
 @NO_FORK
-def test_a_fork_while_another_thread_builds_the_client_does_not_hang():
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_fork_while_another_thread_builds_the_client_does_not_hang(transport):
     """The child does not wait for a lock whose holder it does not have."""
-    assert forked("locked") == [0]
+    assert forked("locked", transport) == [0]
 
 
 async def times_ten(number):

@@ -8,14 +8,22 @@ import threading
 import pytest
 
 from tablekit.errors import ConnectionFailed, InvalidResponse
-from tablekit.operations.transport import Settings, SyncPort
 from tests.support.calls import get, history, put, send
+from tests.support.transports import TRANSPORTS, make_port
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\n"
 
 
+@pytest.fixture(params=TRANSPORTS, autouse=True)
+def transport(request, monkeypatch):
+    """Every test of this module, over both transports."""
+    monkeypatch.setattr(Server, "transport", request.param)
+
+
 class Server:
     """Takes a request on each connection, and does with it what the test says."""
+
+    transport = "pynamodb"
 
     def __init__(self, answer, *, wait=False):
         self._answer, self._wait, self._end = answer, wait, threading.Event()
@@ -24,14 +32,13 @@ class Server:
 
     def __enter__(self):
         self._thread.start()
-        return SyncPort(
-            Settings(
-                endpoint_url=f"http://127.0.0.1:{self._socket.getsockname()[1]}",
-                max_attempts=1,
-                read_timeout=0.2,
-                aws_access_key_id="a",
-                aws_secret_access_key="b",
-            )
+        return make_port(
+            endpoint_url=f"http://127.0.0.1:{self._socket.getsockname()[1]}",
+            max_attempts=1,
+            read_timeout=0.2,
+            aws_access_key_id="a",
+            aws_secret_access_key="b",
+            transport=Server.transport,
         )
 
     def __exit__(self, *_):

@@ -17,9 +17,11 @@ import time
 from typing import Any
 
 from tablekit.errors import TablekitError
+from tablekit.operations.direct import DirectPort
 from tablekit.operations.transport import Settings, SyncPort
 from tests.support.calls import get, send
 
+PORT: type[SyncPort] = {"pynamodb": SyncPort, "direct": DirectPort}[sys.argv[2]] if len(sys.argv) > 2 else SyncPort
 CHILDREN = 4
 READS = 25
 
@@ -73,7 +75,7 @@ def status(child: int) -> int:
 
 def shared(endpoint: str) -> list[int]:
     """Wrong answers of children that were forked from a process with open connections, and of the parent."""
-    port = SyncPort(Settings(endpoint_url=endpoint, max_attempts=1, read_timeout=3))
+    port = PORT(Settings(endpoint_url=endpoint, max_attempts=1, read_timeout=3))
     wrong_answers(port, "warm")
     children = [fork(lambda name=f"child{number}": wrong_answers(port, name)) for number in range(CHILDREN)]
     in_parent = wrong_answers(port, "parent")
@@ -88,7 +90,7 @@ def locked(endpoint: str) -> list[int]:
         building.set()
         built.wait()
 
-    port = SyncPort(Settings(endpoint_url=endpoint, max_attempts=1, read_timeout=3), on_client=slow)
+    port = PORT(Settings(endpoint_url=endpoint, max_attempts=1, read_timeout=3), on_client=slow)
     builder = threading.Thread(target=wrong_answers, args=(port, "builder"))
     builder.start()
     building.wait()

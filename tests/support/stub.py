@@ -26,7 +26,10 @@ import botocore.exceptions
 import pytest
 from botocore.awsrequest import AWSResponse
 
+from tablekit.operations.direct import DirectPort
+from tablekit.operations.direct_capture import Place
 from tablekit.operations.transport import Settings, SyncPort
+from tests.support.transports import TRANSPORT
 from tests.support.validation import input_shape, validate_request
 
 ENDPOINT = "http://127.0.0.1:1"
@@ -101,13 +104,14 @@ class StubTransport:
     Attributes:
         requests: operation and wire dict of each attempt, in order, with bytes as bytes.
         keys: the access key id that signed each attempt.
-        clients: the botocore clients it is attached to.
+        clients: the botocore clients it is attached to. places: where the direct transport opened connections.
     """
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.keys: list[str] = []
         self.clients: list[Any] = []
+        self.places: list[Place] = []
         self._scripts: dict[str, deque[Reply | Responder]] = defaultdict(deque)
         self._always: dict[str, Reply | Responder] = {}
 
@@ -125,8 +129,15 @@ class StubTransport:
 
     def port(self, **settings: Any) -> SyncPort:
         """A port whose client answers from the script; settings as for `Settings`."""
-        settings.setdefault("endpoint_url", ENDPOINT)
-        return SyncPort(Settings(**settings), on_client=self.attach, sleep=lambda _seconds: None)
+        given = Settings(**{"endpoint_url": ENDPOINT, "transport": TRANSPORT, **settings})
+        if given.transport == "direct":
+            return DirectPort(given, on_client=self.attach, sleep=_no_pause, open_exchange=self.exchange_at)
+        return SyncPort(given, on_client=self.attach, sleep=_no_pause)
+
+    def exchange_at(self, place: Place) -> StubExchange:
+        """What stands in place of the direct transport's connections to a place."""
+        self.places.append(place)
+        return StubExchange(self)
 
     def attach(self, client: Any) -> None:
         """Put the script between a botocore DynamoDB client and its socket."""
@@ -135,16 +146,21 @@ class StubTransport:
         client.meta.events.register_last("before-send.dynamodb", self._answer)
 
     def _answer(self, request: Any, **_: Any) -> AWSResponse:
-        operation = _text(request.headers["X-Amz-Target"]).partition(".")[2]
-        wire = _with_bytes(json.loads(request.body), input_shape(operation))
+        reply = self.reply_to(request.headers["X-Amz-Target"], request.headers["Authorization"], request.body)
+        return AWSResponse(request.url, reply.status, _Headers(reply.headers), _Raw(reply.body))
+
+    def reply_to(self, target: Any, authorization: Any, body: bytes) -> Reply:
+        """What a request is answered; raises what its reply raises."""
+        operation = _text(target).partition(".")[2]
+        wire = _with_bytes(json.loads(body), input_shape(operation))
         validate_request(operation, wire)
         self.requests.append((operation, wire))
-        self.keys.append(_text(request.headers["Authorization"]).partition("Credential=")[2].partition("/")[0])
+        self.keys.append(_text(authorization).partition("Credential=")[2].partition("/")[0])
         reply = self._next(operation)
         reply = reply if isinstance(reply, Reply) else reply(wire)
         if reply.raises is not None:
             raise reply.raises
-        return AWSResponse(request.url, reply.status, _Headers(reply.headers), _Raw(reply.body))
+        return reply
 
     def _next(self, operation: str) -> Reply | Responder:
         script = self._scripts[operation]
@@ -152,6 +168,31 @@ class StubTransport:
             return script.popleft()
         assert operation in self._always, f"{operation} was sent once more than scripted"
         return self._always[operation]
+
+
+class StubExchange:
+    """Stands in place of the direct transport's connections.
+
+    Attributes:
+        headers: of each request.
+    """
+
+    def __init__(self, stub: StubTransport) -> None:
+        self._stub = stub
+        self.headers: list[dict[str, str]] = []
+
+    def exchange(self, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
+        """The scripted answer."""
+        self.headers.append(headers)
+        reply = self._stub.reply_to(headers["x-amz-target"], headers["authorization"], body)
+        return reply.status, {name.lower(): value for name, value in reply.headers.items()}, reply.body
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _no_pause(_seconds: float) -> None:
+    """Tests do not wait."""
 
 
 @pytest.fixture

@@ -9,10 +9,11 @@ import pytest
 from tablekit import Capabilities, Table
 from tests.support.engines import Engine
 from tests.support.models import app as workspace_app
+from tests.support.transports import TRANSPORT
 from tests.support.validation import RequestRecorder
 
 # dynalite sends no stored item with a failed condition, and has no transactions.
-CAPABILITIES = {"dynalite": Capabilities(old_item=False, transactions=False, index_capacity=True)}
+CAPABILITIES = {"dynalite": Capabilities(old_item=False, transactions=False, ttl=False)}
 
 Connect = Callable[[Table], Table]
 
@@ -26,7 +27,8 @@ def connector(engine: Engine, table_name: str) -> Iterator[Connect]:
 
     def connect(table: Table) -> Table:
         name = f"{table_name}-{len(connected)}"
-        table.connect(name=name, capabilities=CAPABILITIES.get(engine.name), **engine.connect_options())
+        capabilities = CAPABILITIES.get(engine.name)
+        table.connect(name=name, capabilities=capabilities, transport=TRANSPORT, **engine.connect_options())
         table.create_table()
         connected.append(table)
         return table

@@ -1,0 +1,138 @@
+"""tablekit, through the default transport or the direct one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from tablekit import Entity, Field, Table
+
+from benchmarks.data import BATCH, DOCUMENT, TRANSACTION, WORKSPACE, comment, document
+
+app = Table("bench")
+
+
+class Workspace(Entity, table=app, pk="WS#{workspace_id}", sk="META"):
+    """The owner of a partition."""
+
+    workspace_id: Field[str]
+    name: Field[str]
+    plan: Field[str]
+    owner: Field[str]
+    contact: Field[str]
+    seats: Field[int]
+    regions: Field[list[str]]
+    settings: Field[dict[str, str]]
+    created_at: Field[datetime]
+    active: Field[bool]
+
+
+class Document(Entity, table=app, pk="WS#{workspace_id}", sk="DOC#{doc_id}"):
+    """A document."""
+
+    workspace_id: Field[str]
+    doc_id: Field[str]
+    title: Field[str]
+    status: Field[str]
+    author: Field[str]
+    size: Field[int]
+    tags: Field[list[str]]
+    meta: Field[dict[str, str]]
+    created_at: Field[datetime]
+    archived: Field[bool]
+
+
+class Comment(Entity, table=app, pk="WS#{workspace_id}", sk="DOC#{doc_id}#CMT#{comment_id}"):
+    """A comment on a document."""
+
+    workspace_id: Field[str]
+    doc_id: Field[str]
+    comment_id: Field[str]
+    author: Field[str]
+    body: Field[str]
+    likes: Field[int]
+    mentions: Field[list[str]]
+    labels: Field[dict[str, str]]
+    created_at: Field[datetime]
+    edited: Field[bool]
+
+
+CLASSES: dict[str, Any] = {"Workspace": Workspace, "Document": Document, "Comment": Comment}
+
+
+class Peer:
+    """The workloads."""
+
+    def __init__(self, endpoint: str, transport: Any = "pynamodb") -> None:
+        app.connect(
+            endpoint_url=endpoint,
+            region="eu-west-1",
+            aws_access_key_id="a",
+            aws_secret_access_key="b",
+            transport=transport,
+        )
+        self.document = Document(**document(0))
+        self.loaded: Any = None
+        self.turn = 0
+        self.comments = [Comment(**comment(number % 699)) for number in range(BATCH)]
+        self.keys = [Comment.key(**_key(number % 699)) for number in range(BATCH)]
+
+    def store(self, kind: str, values: dict[str, Any]) -> None:
+        """Put one row."""
+        CLASSES[kind](**values).put()
+
+    def query(self, workspace: str) -> list[Any]:
+        """A mixed query."""
+        return list(app.query(Workspace, Document, Comment, workspace_id=workspace))
+
+    def get(self) -> Any:
+        """One document."""
+        return Document.get(workspace_id=WORKSPACE, doc_id=DOCUMENT)
+
+    def put(self) -> None:
+        """One document."""
+        self.document.put()
+
+    def save(self) -> None:
+        """One changed field."""
+        if self.loaded is None:
+            self.loaded = self.get()
+        self.turn += 1
+        self.loaded.title = f"Title {self.turn}"
+        self.loaded.save()
+
+    if hasattr(app, "batch"):
+
+        def batch_write(self) -> None:
+            """A thousand comments."""
+            with app.batch() as batch:
+                for number, each in enumerate(self.comments):
+                    each.__dict__["comment_id"] = f"c{number:05d}"
+                    batch.put(each)
+
+    if hasattr(app, "batch_get"):
+
+        def batch_get(self) -> Any:
+            """A thousand comments, some of them asked for more than once."""
+            return app.batch_get(self.keys)
+
+    if hasattr(app, "transaction"):
+
+        def transaction(self) -> None:
+            """Twenty-five puts."""
+            with app.transaction() as tx:
+                for each in self.comments[:TRANSACTION]:
+                    tx.put(each)
+
+    def kind(self, found: Any) -> str:
+        """Its class."""
+        return type(found).__name__
+
+    def read(self, found: Any, name: str) -> Any:
+        """A field."""
+        return getattr(found, name)
+
+
+def _key(number: int) -> dict[str, str]:
+    values = comment(number)
+    return {name: values[name] for name in ("workspace_id", "doc_id", "comment_id")}

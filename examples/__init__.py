@@ -1,0 +1,1 @@
+"""Applications that show what tablekit is for."""

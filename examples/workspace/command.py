@@ -1,0 +1,99 @@
+"""The command line of the example."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+from rich.console import Console
+
+from examples.workspace.files import Problem, import_files, markdown_files
+from examples.workspace.history import import_history, read_history
+from examples.workspace.models import Comment, Workspace, app
+from examples.workspace.showing import show_feed, show_partition, show_problems
+from tablekit import TablekitError
+from tablekit.local import ConnectOptions, LocalEngine
+
+__all__ = ["main"]
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def _url(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):
+        raise click.BadParameter(f"{value!r} is no address; give one like http://127.0.0.1:8000.")
+    return value
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--path",
+    type=click.Path(exists=True, file_okay=False, readable=True, path_type=Path),
+    default=DOCS,
+    help="The folder of Markdown files to import; this repository's docs otherwise.",
+)
+@click.option(
+    "--endpoint",
+    metavar="URL",
+    callback=_url,
+    help="A DynamoDB to use, which keeps the data; an engine that is started for this run otherwise.",
+)
+def main(path: Path, endpoint: str | None) -> None:
+    """Import a folder of Markdown files as a workspace, and show what one query of it gives.
+
+    Each file becomes a document. Where the folder has git history, each commit that touched a file becomes a comment
+    on it, and each author a member.
+
+    The exit status is 1 when something was left out.
+    """
+    console = Console()
+    problems: list[Problem] = []
+    try:
+        with _connected(console, endpoint):
+            _run(console, path, problems)
+    except TablekitError as error:
+        raise click.ClickException(str(error)) from error
+    if problems:
+        raise click.exceptions.Exit(1)
+
+
+@contextmanager
+def _connected(console: Console, endpoint: str | None) -> Generator[None]:
+    with ExitStack() as stack:
+        if endpoint is None:
+            console.print("Starting a DynamoDB engine on this machine; its data is gone when this ends.")
+            engine = stack.enter_context(LocalEngine())
+            app.connect(**engine.connect_options())
+        else:
+            app.connect(**_options(endpoint))
+        stack.callback(app.close)
+        app.create_table()
+        yield
+
+
+def _options(endpoint: str) -> ConnectOptions:
+    options: ConnectOptions = {"endpoint_url": endpoint, "region": os.environ.get("AWS_REGION", "us-east-1")}
+    # An engine on this machine takes any keys; for AWS botocore looks for the real ones.
+    if urlsplit(endpoint).hostname in ("127.0.0.1", "localhost", "::1") and "AWS_ACCESS_KEY_ID" not in os.environ:
+        options = {**options, "aws_access_key_id": "local", "aws_secret_access_key": "local"}
+    return options
+
+
+def _run(console: Console, folder: Path, problems: list[Problem]) -> None:
+    if not markdown_files(folder):
+        raise click.ClickException(f"{folder} holds no Markdown files (*.md). Give another folder with --path.")
+    workspace_id = folder.resolve().name.replace("#", "-") or "root"
+    Workspace(workspace_id=workspace_id, name=workspace_id).put()
+    documents = [document.doc_id for document in import_files(folder, workspace_id, problems)]
+    commits = read_history(folder)
+    rows = list(import_history(commits or [], workspace_id, frozenset(documents), problems))
+    comments = sum(isinstance(row, Comment) for row in rows)
+    history = "no git history there" if commits is None else f"{comments} comments from {len(commits)} commits"
+    console.print(f"Imported {len(documents)} documents into workspace {workspace_id!r}; {history}.", markup=False)
+    show_problems(console, problems)
+    show_partition(console, workspace_id)
+    show_feed(console, workspace_id)

@@ -1,0 +1,87 @@
+"""The table and the entities in it.
+
+One partition holds a workspace: its documents, the comments below each, its members, and its own row.
+
+======================  ==========  ===================================
+entity                  PK          SK
+======================  ==========  ===================================
+`Workspace`             ``WS#...``  ``META``
+`Member`                ``WS#...``  ``MEMBER#{email}``
+`Document`              ``WS#...``  ``DOC#{doc_id}``
+`Comment`               ``WS#...``  ``DOC#{doc_id}#CMT#{comment_id}``
+======================  ==========  ===================================
+
+Only documents have keys in the index ``GSI1``, so that reading it bills documents alone.
+"""
+
+from __future__ import annotations
+
+import enum
+from datetime import datetime
+
+from tablekit import (
+    Entity,
+    Field,
+    GlobalIndex,
+    Table,
+    created_at,
+    field,
+    index_key,
+    updated_at,
+    version,
+)
+
+__all__ = ["Comment", "Document", "Member", "Status", "Workspace", "app"]
+
+app = Table("workspace-app", indexes=[GlobalIndex("GSI1", pk="GSI1PK", sk="GSI1SK")])
+
+
+class Status(enum.Enum):
+    """How far a document is."""
+
+    DRAFT = "draft"
+    PUBLISHED = "published"
+
+
+class Workspace(Entity, table=app, pk="WS#{workspace_id}", sk="META"):
+    """What owns a partition."""
+
+    workspace_id: Field[str]
+    name: Field[str]
+
+
+class Member(Entity, table=app, pk="WS#{workspace_id}", sk="MEMBER#{email}"):
+    """A person in a workspace."""
+
+    workspace_id: Field[str]
+    email: Field[str]
+    name: Field[str]
+    role: Field[str] = field(default="reader")
+
+
+class Document(Entity, table=app, pk="WS#{workspace_id}", sk="DOC#{doc_id}"):
+    """A text. Its version is checked by each write, so that no editor undoes another's work unseen."""
+
+    workspace_id: Field[str]
+    doc_id: Field[str]
+    title: Field[str]
+    body: Field[str] = field(default="")
+    words: Field[int] = field(default=0)
+    tags: Field[set[str]] = field(factory=set)
+    status: Field[Status] = field(default=Status.DRAFT)
+
+    revision = version()
+    created_at = created_at()
+    updated_at = updated_at()
+    feed = index_key("GSI1", pk="WS#{workspace_id}", sk="{updated_at}")
+
+
+class Comment(Entity, table=app, pk="WS#{workspace_id}", sk="DOC#{doc_id}#CMT#{comment_id}"):
+    """A remark on a document."""
+
+    workspace_id: Field[str]
+    doc_id: Field[str]
+    comment_id: Field[str]
+    author: Field[str]
+    body: Field[str]
+    written_at: Field[datetime]

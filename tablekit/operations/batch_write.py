@@ -1,0 +1,383 @@
+"""Writing many rows: BatchWriteItem in chunks, or guarded, in transactions.
+
+A batch is no transaction: each row stands for itself, and a batch takes no condition.
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from tablekit._types import Item
+from tablekit.definition.entity import EntityBase, schema_of
+from tablekit.definition.schema import EntitySchema
+from tablekit.definition.uniques import has_uniques, unique_scope
+from tablekit.errors import (
+    BatchIncomplete,
+    ConditionFailed,
+    RequestError,
+    ServiceError,
+    TablekitError,
+    Throttled,
+    TransactionCancelled,
+    WriteOutcomeUnknown,
+)
+from tablekit.operations.batch_get import ATTEMPTS_WITHOUT_PROGRESS, backoff, token_of
+from tablekit.operations.calls import call
+from tablekit.operations.hooks import after_write
+from tablekit.operations.observe import dry_run_of
+from tablekit.operations.outcome import uncertain
+from tablekit.operations.session import Session
+from tablekit.operations.steps import Step, delete_key_step, delete_step, put_step
+from tablekit.operations.transact import Later, Transacting, hooked
+from tablekit.operations.transact_render import MAX_ACTIONS, MAX_BYTES, SessionOf
+from tablekit.operations.verbs import KeyBase
+from tablekit.wire.requests import BatchRequest
+from tablekit.wire.sizes import item_size
+
+__all__ = ["Batching", "write_all"]
+
+ROWS_IN_ONE_REQUEST = 25
+BYTES_IN_ONE_REQUEST = 16_000_000
+"""A little under DynamoDB's 16 MB, for what stands around the items."""
+WINDOW = 8
+"""Requests' worth of rows that are gathered before they are sent."""
+
+# JSON writes a byte as at most six, and an empty value as some sixteen where DynamoDB counts one or two.
+_INFLATION = 16
+_SMALL_ITEM = BYTES_IN_ONE_REQUEST // (ROWS_IN_ONE_REQUEST * _INFLATION)
+
+
+@attrs.frozen
+class _Outcome:
+    """What became of some rows."""
+
+    written: Sequence[Step] = ()
+    unprocessed: Sequence[Step] = ()
+    unknown: Sequence[Step] = ()
+    errors: Sequence[TablekitError] = ()
+
+
+class Batching:
+    """Rows that are to be written, and what became of them.
+
+    Parameters:
+        session: through which requests leave. session_of: the session of a class, for its table's name.
+        unversioned: write versioned entities too, without checking their versions.
+        guarded: write in transactions, with the type guard and the version check of single writes.
+        parallel: requests under way at once.
+
+    Attributes:
+        closed: whether an error has ended it.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        session_of: SessionOf,
+        *,
+        unversioned: bool = False,
+        guarded: bool = False,
+        parallel: int = 4,
+    ) -> None:
+        if unversioned and guarded:
+            raise RequestError("unversioned=True writes without a check, and guarded=True checks; take one of them.")
+        if parallel < 1:
+            raise RequestError(f"parallel={parallel} must be at least 1.")
+        self.session = session
+        self.session_of = session_of
+        self.unversioned = unversioned
+        self.guarded = guarded
+        self.parallel = parallel
+        self.closed = False
+        self._pending: list[Step | Later] = []
+        self._failed = False
+
+    def put(self, entity: EntityBase) -> None:
+        """Take an entity to be put."""
+        schema = schema_of(entity)
+        self._allow(schema, unique=bool(schema.uniques), versioned=schema.version is not None, verb="put")
+        self._take(entity, "put", lambda: put_step(entity, self.session.now(), guard=self.guarded))
+
+    def delete(self, target: EntityBase | KeyBase[Any]) -> None:
+        """Take an entity or a key to be deleted."""
+        if isinstance(target, KeyBase):
+            schema, now = target.schema, self.session.now()
+            self._allow(schema, unique=has_uniques(schema), versioned=False, verb="delete")
+            self._pending.append(delete_key_step(schema, target.item, now, target=target, guard=self.guarded))
+            return
+        schema = schema_of(target)
+        self._allow(schema, unique=bool(schema.uniques), versioned=schema.version is not None, verb="delete")
+        self._take(target, "delete", lambda: delete_step(target, self.session.now(), guard=self.guarded))
+
+    def _take(self, entity: EntityBase, verb: str, make: Callable[[], Step]) -> None:
+        self._pending.append(hooked(self.session, entity, verb, make))
+
+    def _allow(self, schema: EntitySchema, *, unique: bool, versioned: bool, verb: str) -> None:
+        if self.closed:
+            raise RequestError("This batch was ended by an error; its BatchIncomplete says what was not written.")
+        if self.guarded:
+            return
+        if unique:
+            raise RequestError(
+                f"{verb} of {schema.name} in a batch: it has unique values, which take a transaction with their guard "
+                "rows. Use app.transaction(), or app.batch(guarded=True), which uses transactions."
+            )
+        if versioned and not self.unversioned:
+            raise RequestError(
+                f"{verb} of {schema.name} in a batch: it has a version, and DynamoDB checks nothing in a batch, so "
+                "that another writer's change would be lost. Use app.batch(guarded=True) to check versions in "
+                "transactions, or app.batch(unversioned=True) to write without a check."
+            )
+
+    @property
+    def full(self) -> bool:
+        """Whether there is enough to keep all parallel requests busy, twice over."""
+        return len(self._pending) >= WINDOW * ROWS_IN_ONE_REQUEST
+
+    @call("batch_write")
+    async def flush(self) -> None:
+        """Send what was gathered so far. Raises `BatchIncomplete` for what could not be written."""
+        pending, self._pending = self._pending, []
+        if not pending:
+            return
+        try:
+            steps = await self._rows(pending)
+            outcomes = await (self._in_transactions(steps) if self.guarded else self._in_batches(steps))
+        except BaseException:
+            self.closed = True
+            raise
+        for outcome in outcomes:
+            for step in outcome.written:
+                assert step.plan is not None
+                step.plan.apply({})
+                step.settle()
+                if isinstance(step.target, EntityBase):
+                    await after_write(self.session, step.target, step.verb)
+        self._report(outcomes, len(steps))
+
+    async def _rows(self, pending: Sequence[Step | Later]) -> list[Step]:
+        """One write for each row: the last one wins, and takes the later place."""
+        rows: dict[Hashable, Step] = {}
+        for each in pending:
+            step = await each.ready(self.session) if isinstance(each, Later) else each
+            row = id(step.schema.registry), token_of(step.key)
+            rows.pop(row, None)
+            rows[row] = step
+        return list(rows.values())
+
+    def _report(self, outcomes: Sequence[_Outcome], count: int) -> None:
+        left = [step for outcome in outcomes for step in outcome.unprocessed]
+        unknown = [step for outcome in outcomes for step in outcome.unknown]
+        if not left and not unknown:
+            return
+        self.closed = True
+        errors = [error for outcome in outcomes for error in outcome.errors]
+        parts = [f"{len(left)} of {count} rows were not written"] if left else []
+        parts += [f"of {len(unknown)} it is not known, since the answer was lost"] if unknown else []
+        reason = errors[0].message if errors else "DynamoDB returned them unprocessed again and again (throttling)."
+        raise BatchIncomplete(
+            f"{', and '.join(parts)}: {reason} .unprocessed and .unknown have the entities and keys as they were "
+            "given; writing them again does no harm unless others wrote the rows meanwhile.",
+            unprocessed=[step.target for step in left],
+            unknown=[step.target for step in unknown],
+        ) from (errors[0] if errors else None)
+
+    # In batches
+
+    async def _in_batches(self, steps: Sequence[Step]) -> list[_Outcome]:
+        rows = [_Row.of(step, self._name(step.schema)) for step in steps]
+        if self._held_back(rows):
+            return []
+        calls = [self._send_chunk(chunk) for chunk in _portions(rows)]
+        return await self.session.gather(calls, self.parallel)
+
+    def _name(self, schema: EntitySchema) -> str:
+        if schema.registry is self.session.registry:
+            return self.session.name
+        return self.session_of(schema).name
+
+    def _held_back(self, rows: Sequence[_Row]) -> bool:
+        """Whether a dry run of any of the tables holds the writes back; they are recorded as they would be sent."""
+        for registry in (self.session.registry, *(row.step.schema.registry for row in rows)):
+            plan = dry_run_of(registry)
+            if plan is not None:
+                for chunk in _portions(rows):
+                    plan.record(_request(chunk), self.session.name, self.session.registry)
+                return True
+        return False
+
+    async def _send_chunk(self, rows: Sequence[_Row]) -> _Outcome:
+        left = list(rows)
+        written: list[Step] = []
+        fruitless = 0
+        last: ServiceError | None = None
+        while left:
+            if self._failed:
+                return _Outcome(written, [row.step for row in left])
+            try:
+                answer = await self.session.send(_request(left))
+            except ServiceError as error:
+                if not isinstance(error, Throttled) or uncertain(error.history):
+                    return self._give_up(written, left, error)
+                rest, last = left, error
+            else:
+                rest, last = _unprocessed(left, answer.body.get("UnprocessedItems") or {}), None
+            kept = {id(row) for row in rest}
+            written += [row.step for row in left if id(row) not in kept]
+            fruitless = fruitless + 1 if len(rest) == len(left) else 0
+            left = rest
+            if left:
+                if fruitless >= ATTEMPTS_WITHOUT_PROGRESS:
+                    return _Outcome(written, [row.step for row in left], errors=[last] if last is not None else [])
+                await self.session.port.sleep(backoff(fruitless))
+        return _Outcome(written)
+
+    def _give_up(self, written: Sequence[Step], left: Sequence[_Row], error: ServiceError) -> _Outcome:
+        self._failed = True  # what is wrong with one request is wrong with the next
+        steps = [row.step for row in left]
+        if uncertain(error.history):
+            return _Outcome(written, unknown=steps, errors=[error])
+        return _Outcome(written, steps, errors=[error])
+
+    # In transactions
+
+    async def _in_transactions(self, steps: Sequence[Step]) -> list[_Outcome]:
+        calls = [self._transact(portion) for portion in _transactions(steps)]
+        return await self.session.gather(calls, self.parallel)
+
+    async def _transact(self, steps: Sequence[Step]) -> _Outcome:
+        """Write rows in one transaction; those that fail their guard are left out, and the rest is sent anew."""
+        left = list(steps)
+        refused: list[Step] = []
+        errors: list[TablekitError] = []
+        while left and not self._failed:
+            transaction = Transacting(self.session, self.session_of, retry_conflicts=ATTEMPTS_WITHOUT_PROGRESS)
+            for step in left:
+                transaction.add(step)
+            try:
+                await transaction.commit()
+            except TransactionCancelled as cancelled:
+                failed = {reason.index: reason.error or cancelled for reason in cancelled.failed}
+                errors += failed.values()
+                refused += [step for number, step in enumerate(left) if number in failed or not failed]
+                left = [step for number, step in enumerate(left) if number not in failed and failed]
+            except WriteOutcomeUnknown as error:
+                self._failed = True
+                return _Outcome((), refused, left, [*errors, error])
+            except (ConditionFailed, RequestError) as error:
+                # Found before anything was sent: two rows of the batch want one unique value.
+                return _Outcome((), [*refused, *left], errors=[*errors, error])
+            except ServiceError as error:
+                self._failed = True
+                return _Outcome((), [*refused, *left], errors=[*errors, error])
+            else:
+                # The transaction has settled the entities itself.
+                return _Outcome((), refused, errors=errors)
+        return _Outcome((), [*refused, *left], errors=errors)
+
+
+@attrs.frozen(eq=False)
+class _Row:
+    """One row of a BatchWriteItem."""
+
+    step: Step
+    table: str
+    wire: dict[str, Any]
+    size: int
+    secrets: frozenset[str]
+
+    @classmethod
+    def of(cls, step: Step, table: str) -> _Row:
+        """The row that a step writes."""
+        assert step.plan is not None
+        body = step.plan.request.body
+        if step.verb == "delete":
+            return cls(step, table, {"DeleteRequest": {"Key": body["Key"]}}, 4096 * _INFLATION, frozenset())
+        item: Item = body["Item"]
+        return cls(step, table, {"PutRequest": {"Item": item}}, _wire_size(item), step.plan.request.secrets)
+
+    @property
+    def token(self) -> Hashable:
+        """The row, in a form that is equal for equal rows."""
+        return self.table, token_of(self.step.key)
+
+
+def _wire_size(item: Item) -> int:
+    """At least the bytes of an item in a request; exact for the large ones."""
+    size = item_size(item)
+    if size <= _SMALL_ITEM:
+        return size * _INFLATION
+    return len(json.dumps(item, default=lambda value: "=" * (len(value) * 4 // 3 + 4)))
+
+
+def _portions(rows: Sequence[_Row]) -> Iterable[Sequence[_Row]]:
+    """Rows in the order given, at most 25 and 16 MB at a time."""
+    portion: list[_Row] = []
+    size = 0
+    for row in rows:
+        if portion and (len(portion) == ROWS_IN_ONE_REQUEST or size + row.size > BYTES_IN_ONE_REQUEST):
+            yield portion
+            portion, size = [], 0
+        portion.append(row)
+        size += row.size
+    if portion:
+        yield portion
+
+
+def _request(rows: Sequence[_Row]) -> BatchRequest:
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        tables.setdefault(row.table, []).append(row.wire)
+    return BatchRequest("BatchWriteItem", tables, secrets=frozenset[str]().union(*(row.secrets for row in rows)))
+
+
+def _unprocessed(rows: Sequence[_Row], answer: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[_Row]:
+    """The rows that DynamoDB gave back, told by their keys."""
+    back: set[Hashable] = set()
+    names = {row.table: row.step.schema.registry.key_names for row in rows}
+    for table, entries in answer.items():
+        for entry in entries:
+            item = entry["PutRequest"]["Item"] if "PutRequest" in entry else entry["DeleteRequest"]["Key"]
+            back.add((table, token_of({name: item[name] for name in names[table]})))
+    return [row for row in rows if row.token in back]
+
+
+def _transactions(steps: Sequence[Step]) -> Iterable[Sequence[Step]]:
+    """Steps in the order given, as many at a time as a transaction takes with the guard rows of unique values."""
+    portion: list[Step] = []
+    actions = size = 0
+    for step in steps:
+        more = 1 + sum(2 * len(unique_scope(step.schema, unique).own_types) for unique in step.schema.uniques)
+        item: Item = {} if step.plan is None else step.plan.request.body.get("Item", {})
+        bytes_ = item_size(item) + 1024 * more
+        if portion and (actions + more > MAX_ACTIONS or size + bytes_ > MAX_BYTES):
+            yield portion
+            portion, actions, size = [], 0, 0
+        portion.append(step)
+        actions += more
+        size += bytes_
+    if portion:
+        yield portion
+
+
+async def write_all(
+    batching: Batching,
+    puts: Iterable[EntityBase],
+    deletes: Iterable[EntityBase | KeyBase[Any]],
+) -> None:
+    """Write rows from any iterables, which need not fit into memory."""
+    await _feed(batching, batching.put, puts)
+    await _feed(batching, batching.delete, deletes)
+    await batching.flush()
+
+
+async def _feed(batching: Batching, take: Callable[[Any], None], rows: Iterable[Any]) -> None:
+    for row in rows:
+        take(row)
+        if batching.full:
+            await batching.flush()

@@ -1,0 +1,82 @@
+"""Which attempts are repeated, when, and how often in all: botocore's standard retry mode.
+
+https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import Final
+
+__all__ = ["Quota", "is_retryable", "pause", "retry_cost"]
+
+_TRANSIENT_STATUS: Final = frozenset({500, 502, 503, 504})
+_THROTTLES: Final = frozenset(
+    {
+        "BandwidthLimitExceeded",
+        "EC2ThrottledException",
+        "LimitExceededException",
+        "PriorRequestNotComplete",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+        "ThrottledException",
+        "TooManyRequestsException",
+        "TransactionInProgressException",
+    }
+)
+_TRANSIENT: Final = frozenset({"ReplicatedWriteConflictException", "RequestTimeout", "RequestTimeoutException"})
+
+# AWS's figures: a throttled client waits a second and more, another failure of DynamoDB's is over sooner.
+_THROTTLE_SCALE, _TRANSIENT_SCALE, _LONGEST = 1.0, 0.025, 20.0
+_CAPACITY, _COST, _TIMEOUT_COST = 500, 5, 10
+
+
+def is_retryable(status: int, code: str) -> bool:
+    """Whether an error answer is worth another attempt."""
+    return status in _TRANSIENT_STATUS or code in _THROTTLES or code in _TRANSIENT
+
+
+def pause(attempt: int, code: str) -> float:
+    """The seconds to wait after a failed attempt, the first being 1: random up to a limit that doubles each time.
+
+    Clients that fail together would else come back together.
+    """
+    scale = _THROTTLE_SCALE if code in _THROTTLES else _TRANSIENT_SCALE
+    return random.random() * min(scale * 2 ** (attempt - 1), _LONGEST)  # noqa: S311 - spreads load, keeps no secret
+
+
+def retry_cost(*, timeout: bool) -> int:
+    """What a retry takes from the quota."""
+    return _TIMEOUT_COST if timeout else _COST
+
+
+class Quota:
+    """What retries are paid from: when much fails at once, a client stops adding load by its retries.
+
+    Each retry takes some; a success gives back what its last retry took, or a little.
+    """
+
+    def __init__(self) -> None:
+        self._left = _CAPACITY
+        self._lock = threading.Lock()
+
+    def take(self, cost: int) -> bool:
+        """Take the cost of a retry; False when too little is left."""
+        with self._lock:
+            if cost > self._left:
+                return False
+            self._left -= cost
+            return True
+
+    def give_back(self, amount: int) -> None:
+        """Return what a success gives back."""
+        if self._left == _CAPACITY:  # as nearly always
+            return
+        with self._lock:
+            self._left = min(_CAPACITY, self._left + amount)

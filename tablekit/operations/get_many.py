@@ -1,0 +1,43 @@
+"""Reading many entities by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tablekit.errors import RequestError
+from tablekit.operations.batch_get import read_items
+from tablekit.operations.calls import call
+from tablekit.operations.read import entity_of
+from tablekit.operations.session import Session
+from tablekit.operations.verbs import KeyBase
+
+__all__ = ["batch_get", "batch_get_of"]
+
+
+@call("batch_get")
+async def batch_get(session: Session, keys: Sequence[KeyBase[Any]], *, consistent: bool | None = None) -> list[Any]:
+    """The entities under some keys of one table, aligned with them; None where there is no row.
+
+    Keys may repeat, and be of different classes; each position gets an object of its own.
+
+    Raises `BatchIncomplete`, `WrongEntityType` for a key whose row is another class's, `DecodeError`.
+    """
+    for key in keys:
+        if not isinstance(key, KeyBase):
+            raise RequestError(f"batch_get() takes keys, such as Document.key(...), not {type(key).__name__}.")
+        if key.schema.registry is not session.registry:
+            raise RequestError(
+                f"{key.schema.name} is of table {key.schema.registry.label!r}, not of {session.registry.label!r}. "
+                "Read each table's keys through that table."
+            )
+    chosen = session.registry.consistent_reads if consistent is None else consistent
+    items = await read_items(session, [key.item for key in keys], consistent=chosen)
+    return [entity_of(session, key.schema, item) for key, item in zip(keys, items)]
+
+
+async def batch_get_of(session: Session, keys: Sequence[Any], *, consistent: bool | None = None) -> Any:
+    """As `batch_get`, for the arguments of a call: one collection of keys gives a list, keys one by one a tuple."""
+    if len(keys) == 1 and not isinstance(keys[0], KeyBase):
+        return await batch_get(session, list(keys[0]), consistent=consistent)
+    return tuple(await batch_get(session, keys, consistent=consistent))
