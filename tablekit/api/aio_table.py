@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from tablekit.api.entity import Entity
 from tablekit.api.keys import Key
+from tablekit.api.table_writes import AioTableWrites
 from tablekit.definition.registry import TableDefinition
 from tablekit.operations import ddl
 from tablekit.operations.binding import Binding, bound_to
@@ -16,7 +17,7 @@ from tablekit.operations.read import get_any
 from tablekit.operations.session import Session
 from tablekit.operations.settings import Settings
 
-__all__ = ["AioTable", "AioTarget"]
+__all__ = ["AioTable"]
 
 A = TypeVar("A", bound=Entity)
 B = TypeVar("B", bound=Entity)
@@ -24,33 +25,13 @@ C = TypeVar("C", bound=Entity)
 D = TypeVar("D", bound=Entity)
 
 
-class AioTarget(Protocol):
-    """What the awaited face needs of its table."""
-
-    @property
-    def binding(self) -> Binding:
-        """How the table is reached in this context."""
-        ...
-
-    def aio_session(self) -> Session:
-        """The session of awaited calls."""
-        ...
-
-    def bare_key(self, pk: Any, sk: Any) -> Any:
-        """The key of a row by its stored values."""
-        ...
-
-
-class AioTable:
+class AioTable(AioTableWrites):
     """The verbs of a table, awaited: ``app.aio``.
 
     Entities, keys and queries have their own ``.aio``; a query is iterated over with ``async for``.
     """
 
-    __slots__ = ("_table",)
-
-    def __init__(self, table: Any) -> None:
-        self._table: Any = table
+    _table: Any
 
     @property
     def _session(self) -> Session:

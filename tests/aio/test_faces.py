@@ -148,7 +148,7 @@ def test_a_key_is_awaited_with_its_options(full_app: Table) -> None:
         assert partial is not None
         assert partial.title == "Spec"
         assert (await key.update(Document.words.add(2), returning="changed"))["words"] == 2
-        assert await key.delete() is not None
+        assert await key.delete(returning="old") is not None
 
     asyncio.run(work())
 
