@@ -5,18 +5,13 @@ Exit codes: 0 when all is well, 1 when something was found, 2 for wrong usage an
 
 from __future__ import annotations
 
-import functools
-import importlib
-import sys
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import click
-from typing_extensions import Self
 
-from tablekit.api.table import Table
-from tablekit.errors import TablekitError
+from tablekit.cli_context import Context, Tick, pass_context, reporting
+from tablekit.cli_reads import browse, cost, explain, flags
 from tablekit.tools import backfill as backfills
 from tablekit.tools import chart as charts
 from tablekit.tools import doctor as doctors
@@ -24,67 +19,9 @@ from tablekit.tools import lock as locks
 from tablekit.tools import schema as schemas
 from tablekit.tools import schema_check as checks
 from tablekit.tools import split as splits
-from tablekit.tools.printing import OutputFormat, format_rows
+from tablekit.tools.printing import OutputFormat
 
 __all__ = ["main"]
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Context:
-    """What the options before the command said."""
-
-    def __init__(self, app: str | None, format: OutputFormat, connection: Mapping[str, str | None]) -> None:
-        self.app_path = app
-        self.format: OutputFormat = format
-        self.connection = {name: value for name, value in connection.items() if value is not None}
-
-    def app(self) -> Table:
-        """The table that --app names, connected as the options say."""
-        if self.app_path is None:
-            raise click.UsageError("Say which table: --app package.module:table (or TABLEKIT_APP).")
-        table = load_app(self.app_path)
-        if self.connection:
-            options: dict[str, Any] = dict(self.connection)
-            table.connect(**options)
-        return table
-
-    def show(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> None:
-        """Print a report in the chosen format."""
-        click.echo(format_rows(rows, self.format, columns), nl=False)
-
-
-def load_app(path: str) -> Table:
-    """The `Table` at ``package.module:name``."""
-    module_name, _, name = path.partition(":")
-    if not name:
-        raise click.UsageError(f"--app {path!r} is not package.module:table.")
-    # A command is run beside the package that it is about.
-    if "" not in sys.path and "." not in sys.path:
-        sys.path.insert(0, "")
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise click.UsageError(f"--app {path!r}: there is no module {error.name!r} here.") from None
-    found = getattr(module, name, None)
-    if not isinstance(found, Table):
-        tables = ", ".join(sorted(key for key, value in vars(module).items() if isinstance(value, Table))) or "none"
-        raise click.UsageError(f"--app {path!r}: {module_name} has no Table {name!r} (it has: {tables}).")
-    return found
-
-
-def reporting(command: F) -> F:
-    """Turn tablekit's errors into a line on the error stream and exit code 2."""
-
-    @functools.wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return command(*args, **kwargs)
-        except TablekitError as error:
-            click.echo(f"error: {error}", err=True)
-            raise SystemExit(2) from None
-
-    return cast(F, wrapped)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "TABLEKIT"})
@@ -101,9 +38,6 @@ def reporting(command: F) -> F:
 def main(context: click.Context, /, app: str | None, format: str, **connection: str | None) -> None:
     """Work with one DynamoDB table of many entities."""
     context.obj = Context(app, cast(OutputFormat, format), connection)
-
-
-pass_context = click.make_pass_decorator(Context)
 
 
 @main.command()
@@ -138,7 +72,7 @@ def types(context: Context, kind: str) -> None:
 def split(context: Context, source: Path, out: Path, kind: str, processes: int | None) -> None:
     """Split an export in SOURCE by type into files in OUT."""
     app = context.app()
-    with _progress("files") as tick:
+    with Tick("files") as tick:
         report = splits.split(
             source,
             out,
@@ -173,7 +107,7 @@ def backfill(context: Context, /, segments: str, no_recovery: bool, dry_run: boo
     """Stamp types and index keys onto rows that lack them."""
     app = context.app()
     share: int | str = int(segments) if segments.isdigit() else segments
-    with _progress("rows") as tick:
+    with Tick("rows") as tick:
 
         def announce(plan: backfills.Plan) -> None:
             click.echo(
@@ -216,7 +150,7 @@ def backfill(context: Context, /, segments: str, no_recovery: bool, dry_run: boo
 def doctor(context: Context, sample: float, rate: float | None, fix: bool, no_recovery: bool) -> None:
     """Examine the rows for what the classes would trip over."""
     app = context.app()
-    with _progress("rows") as tick:
+    with Tick("rows") as tick:
         diagnosis = doctors.doctor(app, sample=sample, rate=rate, progress=lambda rows, size: tick(rows, size.items))
     context.show(
         [
@@ -305,35 +239,8 @@ def schema(context: Context, compare: bool, kind: str, stream: str | None, delet
     raise SystemExit(1 if any(each.severity == "error" for each in found) else 0)
 
 
-class _Tick:
-    """Moves a progress bar on the error stream; silent where nobody looks."""
-
-    def __init__(self, unit: str) -> None:
-        self.unit = unit
-        self.total = 0
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __enter__(self) -> Self:
-        if sys.stderr.isatty():
-            progress = importlib.import_module("rich.progress")
-            console = importlib.import_module("rich.console").Console(stderr=True)
-            self._bar = progress.Progress(console=console, transient=True)
-            self._task = self._bar.add_task(self.unit, total=None)
-            self._bar.start()
-        return self
-
-    def __call__(self, done: int, of: int) -> None:
-        if self._bar is not None:
-            self._bar.update(self._task, completed=done, total=max(of, done))
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-
-def _progress(unit: str) -> _Tick:
-    return _Tick(unit)
+for command in (browse, cost, explain, flags):
+    main.add_command(command)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,153 @@
+"""A page of a table as a person looks at it: rows lined up under their type, and the request behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from tablekit._types import Item
+from tablekit.api.query import Query
+from tablekit.api.table import Table
+from tablekit.definition.entity import EntityBase
+from tablekit.definition.schema import EntitySchema
+from tablekit.errors import RequestError
+from tablekit.operations.dispatch import RawItem
+
+__all__ = ["BrowsePage", "BrowseRow", "browse", "browse_query"]
+
+MASK = "***"
+
+
+@attrs.frozen
+class BrowseRow:
+    """One row.
+
+    Attributes:
+        type: its stored type; ``""`` for a row without one. known: whether a class has the type.
+        pk, sk: its key. values: its fields, or for a row that is no entity its attributes in DynamoDB JSON; values of
+            secret fields are masked.
+    """
+
+    type: str
+    known: bool
+    pk: Any
+    sk: Any
+    values: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """The type column: the type, marked when no class has it, or that there is none."""
+        if self.known:
+            return self.type
+        return f"{self.type} (unknown)" if self.type else "(untyped)"
+
+
+@attrs.frozen
+class BrowsePage:
+    """One page.
+
+    Attributes:
+        rows: in DynamoDB's order. operation: ``"Query"`` or ``"Scan"``. request: the request behind the page, for
+            reading. consumed: capacity units. scanned: rows that were read for it. cursor: for the next page, or None.
+        previous: for the page before, or None.
+    """
+
+    rows: tuple[BrowseRow, ...]
+    operation: str
+    request: str
+    consumed: float
+    scanned: int
+    cursor: str | None
+    previous: str | None = None
+
+
+def browse_query(
+    app: Table, *, pk: Any = None, index: str | None = None, type: str | None = None, scan: bool = False
+) -> Query[Any]:
+    """The query behind a page: of one partition, or of the whole table when `scan` says so.
+
+    Parameters:
+        pk: the partition key as it is stored; of the index, when one is named. index: an index's name.
+        type: only rows of this class. Raises `RequestError` when neither a partition nor a scan is asked for.
+    """
+    if pk is None and not scan:
+        raise RequestError("Name a partition with pk=, or say scan=True: a scan reads and bills the whole table.")
+    if type is not None:
+        schema = app.by_type.get(type)
+        if schema is None:
+            known = ", ".join(sorted(app.entities)) or "none"
+            raise RequestError(f"No class has the type {type!r} (types: {known}).")
+        query: Query[Any] = _of_type(app, schema, pk, index, scan=scan)
+        return query
+    query = app.scan() if scan else app.query(pk=pk, index=index)
+    return query.raw()
+
+
+def _of_type(app: Table, schema: EntitySchema, pk: Any, index: str | None, *, scan: bool) -> Query[Any]:
+    if scan:
+        return app.scan(schema.entity)
+    keys = (schema.pk,)
+    if index is not None:
+        found = [key for key in schema.index_keys.values() if key.index.name == index]
+        if not found:
+            raise RequestError(f"{schema.name} is not in index {index!r}.")
+        keys = found[0].pk[:1]
+    parts = keys[0].match({keys[0].type: pk})
+    if parts is None:
+        raise RequestError(f"{schema.name} has no rows under {pk!r}: its partition key is {keys[0].template.text!r}.")
+    return app.query(schema.entity, index=index, **parts)
+
+
+def browse(
+    app: Table,
+    *,
+    pk: Any = None,
+    index: str | None = None,
+    type: str | None = None,
+    scan: bool = False,
+    limit: int = 20,
+    reverse: bool = False,
+    cursor: str | None = None,
+    before: str | None = None,
+) -> BrowsePage:
+    """A page of rows; as `browse_query`, with a number of rows and a cursor.
+
+    Parameters:
+        limit: rows on the page. reverse: in descending order. cursor, before: from the page before or after.
+    """
+    query = browse_query(app, pk=pk, index=index, type=type, scan=scan)
+    if reverse and not scan:
+        query = query.reverse()
+    explanation = query.limit(limit).explain()
+    page = query.page(limit, cursor=cursor, before=before)
+    return BrowsePage(
+        tuple(row_of(app, item) for item in page.items),
+        explanation.operation,
+        explanation.text,
+        sum(page.consumed.values()),
+        page.scanned,
+        page.cursor,
+        getattr(page, "previous", None),
+    )
+
+
+def row_of(app: Table, item: Any) -> BrowseRow:
+    """A row for display, of an entity or of a raw item."""
+    if isinstance(item, RawItem):
+        raw: Item = dict(item)
+        pk, sk = app.plain_key(raw)
+        stored = raw.get(app.type_attribute, {}).get("S", "")
+        shown = {name: value for name, value in raw.items() if name not in app.key_names}
+        return BrowseRow(stored, stored in app.by_type, pk, sk, shown)
+    assert isinstance(item, EntityBase)
+    schema: EntitySchema = type(item).__schema__
+    key = item.__dict__.get("_tk_key") or schema.key_of(item.__dict__)
+    pk, sk = app.plain_key(key)
+    values = {
+        field.name: MASK if field.secret else item.__dict__[field.name]
+        for field in schema.fields
+        if field.name in item.__dict__
+    }
+    return BrowseRow(schema.type, known=True, pk=pk, sk=sk, values=values)

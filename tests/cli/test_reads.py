@@ -1,0 +1,169 @@
+"""The commands that look: browse, explain, cost, flags."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tablekit import Table
+from tablekit.cli import main
+from tests.support.engines import Engine
+from tests.support.flag_models import Account, AppFlags
+from tests.support.flag_models import app as flags_app
+from tests.support.models import Comment, Document, Workspace
+from tests.support.tables import Connect
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def tablekit() -> Run:
+    """Runs a command on the workspace app in this process."""
+    return lambda *arguments: CliRunner().invoke(main, ["--app", "tests.support.models:app", *arguments])
+
+
+@pytest.fixture
+def flags(connect_full: Connect) -> Run:
+    """Runs a command on the app with the singleton."""
+    connect_full(flags_app)
+    AppFlags.invalidate()
+    return lambda *arguments: CliRunner().invoke(main, ["--app", "tests.support.flag_models:app", *arguments])
+
+
+def fill() -> None:
+    """A workspace, a document and two comments."""
+    Workspace(workspace_id="acme", name="Acme").create()
+    Document(workspace_id="acme", doc_id="d1", title="Spec").create()
+    for number in range(2):
+        Comment(workspace_id="acme", doc_id="d1", comment_id=f"c{number}", body="x").create()
+
+
+def test_browse_lines_rows_up_under_their_type(full_app: Table, tablekit: Run) -> None:
+    """The Type column comes first, and the request and its units are on the error stream."""
+    fill()
+
+    result = tablekit("browse", "--pk", "WS#acme")
+
+    assert result.exit_code == 0, result.output
+    types = [line.split()[0] for line in result.stdout.splitlines()[2:]]
+    assert types == ["Document", "Comment", "Comment", "Workspace"]
+    assert "4 rows read" in result.stderr
+
+
+def test_browse_shows_rows_that_no_class_knows_as_such(full_app: Table, ministack: Engine, tablekit: Run) -> None:
+    """Unknown and untyped rows are marked, not dropped."""
+    client = ministack.client()
+    for sk, extra in (("A", {"EntityType": {"S": "Invoice"}}), ("B", {})):
+        client.put_item(TableName=full_app.name, Item={"PK": {"S": "WS#acme"}, "SK": {"S": sk}, **extra})
+
+    rows = json.loads(tablekit("--format", "json", "browse", "--pk", "WS#acme").stdout)
+
+    assert [row["Type"] for row in rows] == ["Invoice (unknown)", "(untyped)"]
+
+
+def test_browse_never_scans_unasked(full_app: Table, tablekit: Run) -> None:
+    """Without a partition it is a usage error; with --scan it says so."""
+    fill()
+
+    assert tablekit("browse").exit_code == 2
+    assert "Scan: 4 rows read" in tablekit("browse", "--scan").stderr
+
+
+def test_browse_pages_with_the_cursor_that_it_prints(full_app: Table, tablekit: Run) -> None:
+    """Two pages make the whole."""
+    fill()
+    first = tablekit("--format", "json", "browse", "--pk", "WS#acme", "--limit", "3")
+    cursor = first.stderr.split("--cursor ")[1].strip()
+
+    second = tablekit("--format", "json", "browse", "--pk", "WS#acme", "--limit", "3", "--cursor", cursor)
+
+    assert len(json.loads(first.stdout)) + len(json.loads(second.stdout)) == 4
+
+
+def test_browse_narrows_to_a_type(full_app: Table, tablekit: Run) -> None:
+    """--type asks for one class."""
+    fill()
+
+    rows = json.loads(tablekit("--format", "json", "browse", "--pk", "WS#acme", "--type", "Document").stdout)
+
+    assert [row["Type"] for row in rows] == ["Document"]
+
+
+def test_browse_masks_secrets(flags: Run) -> None:
+    """A secret field's value is nowhere in the output."""
+    Account(account_id="a1", password="hunter2").create()
+
+    result = flags("browse", "--pk", "A#a1", "--full")
+
+    assert "***" in result.stdout
+    assert "hunter2" not in result.output
+
+
+def test_explain_shows_the_request_and_sends_nothing(tablekit: Run) -> None:
+    """Text, AWS CLI and boto3 forms, and an estimate."""
+    result = tablekit("explain", "Document", "workspace_id=acme", "--items", "100", "--item-bytes", "2048")
+
+    assert result.exit_code == 0, result.output
+    assert "KeyConditionExpression" in result.stdout
+    command = tablekit("explain", "Document", "workspace_id=acme", "--as", "cli").stdout
+    assert command.startswith("aws dynamodb query")
+
+
+def test_cost_compares_the_ways_to_the_same_rows(tablekit: Run) -> None:
+    """A filter reads all rows; a sparse index only those that are wanted."""
+    arguments = ["--items", "100", "--item-bytes", "2000", "--matching", "0.3", "--reads", "10"]
+
+    result = tablekit("--format", "json", "cost", *arguments)
+
+    assert result.exit_code == 0, result.output
+    assert len(json.loads(result.stdout)) > 1
+    assert "Prices of" in result.stderr
+
+
+def test_flags_lists_values_with_their_source(flags: Run) -> None:
+    """Before the row exists every value is the default."""
+    rows = json.loads(flags("--format", "json", "flags").stdout)
+
+    assert {row["source"] for row in rows} == {"default"}
+    assert [row["value"] for row in rows if row["name"] == "token"] == ["***"]
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "value"),
+    [
+        ("signup_enabled=true", "signup_enabled", True),
+        ("limit=25", "limit", 25),
+        ("mode=open", "mode", "Mode.OPEN"),
+        ('names=["a"]', "names", "{'a'}"),
+    ],
+)
+def test_flags_set_reads_the_value_by_the_fields_type(flags: Run, change: str, field: str, value: object) -> None:
+    """Old and new are shown, and the row has the new one."""
+    result = flags("--format", "json", "flags", "set", "AppFlags", change)
+
+    assert result.exit_code == 0, result.output
+    assert [row["value"] for row in json.loads(flags("--format", "json", "flags").stdout) if row["name"] == field] == [
+        value
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("AppFlag", "limit=1"), "Did you mean 'AppFlags'?"),
+        (("AppFlags", "limits=1"), "Did you mean 'limit'?"),
+        (("AppFlags", "limit=x"), "takes int"),
+        (("AppFlags", "mode=ajar"), "'open' or 'closed'"),
+        (("AppFlags", "signup_enabled=perhaps"), "true or false"),
+        (("AppFlags", "limit"), "is not field=value"),
+    ],
+)
+def test_flags_set_says_what_is_accepted(flags: Run, arguments: tuple[str, str], message: str) -> None:
+    """A wrong name or value changes nothing and is told."""
+    result = flags("flags", "set", *arguments)
+
+    assert result.exit_code == 2
+    assert message in result.stderr
