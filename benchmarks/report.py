@@ -31,7 +31,7 @@ def ratios(figures: Figures) -> dict[str, dict[str, float]]:
 
 
 def table(figures: Figures, libraries: Sequence[str], workloads: Sequence[str]) -> str:
-    """A table of one line for each library: CPU in microseconds, and as a multiple of tablekit's on this interpreter."""
+    """A table of one line for each library: CPU in microseconds, and as a multiple of tablekit's."""
     lines: list[str] = []
     for workload in workloads:
         by_library = figures.get(workload)

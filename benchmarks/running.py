@@ -22,7 +22,11 @@ PATIENCE = 60
 def environment() -> dict[str, str]:
     """The environment of every process: nothing of AWS's configuration, and this folder to import from."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PYTHON", "DYN"))}
-    off = {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
+    off = {
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    }
     return {**kept, **off, "AWS_REGION": "eu-west-1", "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0"}
 
 

@@ -1,7 +1,8 @@
 """A DynamoDB that answers from memory what it was told to, as fast as it can, on connections that are kept.
 
-Each library has a port of its own. It first puts the rows of the benchmark, in its own form; ``POST /freeze`` then makes
-the answers of them, once, and from there on a request only chooses one. Prints the ports, and ends with its parent.
+Each library has a port of its own. It first puts the rows of the benchmark, in its own form; ``POST /freeze`` then
+makes the answers of them, once, and from there on a request only chooses one. Prints the ports, and ends with its
+parent.
 """
 
 from __future__ import annotations
@@ -90,7 +91,9 @@ class Store:
         ((table, wanted),) = json.loads(body)["RequestItems"].items()
         items = b",".join(self.by_key[self._key(key)] for key in wanted["Keys"])
         head = b'{"Responses":{' + json.dumps(table).encode() + b":[" + items
-        return http_answer(head + b']},"UnprocessedKeys":{},"ConsumedCapacity":[' + json.dumps(CAPACITY).encode() + b"]}")
+        return http_answer(
+            head + b']},"UnprocessedKeys":{},"ConsumedCapacity":[' + json.dumps(CAPACITY).encode() + b"]}"
+        )
 
 
 class Answering(asyncio.Protocol):

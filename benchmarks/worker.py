@@ -1,6 +1,6 @@
 """One library in a process of its own: does what its standard input asks, and prints what it took.
 
-``python -m benchmarks.worker MODULE ENDPOINT [OPTION ...]``; ``--import`` and ``--first`` measure the beginning instead.
+``python -m benchmarks.worker MODULE ENDPOINT [OPTION ...]``; with ``--import`` or ``--first`` the beginning alone.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import threading
 import time
 from collections import Counter
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from benchmarks.data import BATCH, PAGE, PAGES, TRANSACTION, WORKSPACE, WORKSPACE_OF_PAGES, rows
+from benchmarks.imports import IMPORTS
 
 OBJECTS = 100_000
 EXPECTED = {"Workspace": 1, "Document": 300, "Comment": 699}
@@ -27,8 +29,7 @@ EXPECTED = {"Workspace": 1, "Document": 300, "Comment": 699}
 def rss_mb() -> float:
     """Resident memory now, where the system tells; else its peak."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as statm:
-            return int(statm.read().split()[1]) * resource.getpagesize() / 1e6
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize() / 1e6
     except OSError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
@@ -164,14 +165,14 @@ def serve(worker: Worker) -> None:
                 answer["rss"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
             else:
                 answer = getattr(worker, asked["do"])() or {}
-        except Exception as error:  # noqa: BLE001 - the parent says what went wrong with which library
+        except Exception as error:
             answer = {"problem": f"{type(error).__name__}: {error}"[:500]}
         print(json.dumps(answer), flush=True)
 
 
 def beginning(mode: str, module: str, endpoint: str, options: list[str]) -> None:
     """What an import, or everything up to the first answer, takes in a fresh process."""
-    statement = getattr(__import__("benchmarks.imports", fromlist=["IMPORTS"]), "IMPORTS")[module]
+    statement = IMPORTS[module]
     wall, cpu = time.perf_counter(), time.process_time()
     if mode == "--import":
         exec(statement, {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -34,7 +34,7 @@ SHOWN = 60
 @pass_context
 @reporting
 def browse(
-    context: Context, pk: str | None, index: str | None, kind: str | None, scan: bool, full: bool, **paging: Any
+    context: Context, /, pk: str | None, index: str | None, kind: str | None, scan: bool, full: bool, **paging: Any
 ) -> None:
     """Look at a partition, an index, or a page of a scan, with the Type column first."""
     app = context.app()
@@ -60,7 +60,7 @@ def _whole(app: Any, row: browsing.BrowseRow) -> dict[str, Any]:
 
 
 def _print_table(app: Any, rows: Sequence[browsing.BrowseRow]) -> None:
-    shown = []
+    shown: list[dict[str, Any]] = []
     for row in rows:
         values = " ".join(f"{name}={value}" for name, value in row.values.items())
         cut = values if len(values) <= SHOWN else f"{values[: SHOWN - 1]}…"
@@ -170,8 +170,7 @@ def _flat(option: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in option.items():
         if isinstance(value, dict):
-            inner: dict[str, Any] = value
-            flat.update({key: each for key, each in inner.items() if not isinstance(each, dict)})
+            flat.update(_flat(cast("dict[str, Any]", value)))
         else:
             flat[name] = value
     return {name: round(value, 4) if isinstance(value, float) else value for name, value in flat.items()}
@@ -196,7 +195,7 @@ def _list_flags(context: Context) -> None:
                 "name": row.name,
                 "value": row.value,
                 "source": row.source,
-                "age": round(row.age, 1),
+                "age": None if row.age is None else round(row.age, 1),
                 "version": row.version,
             }
             for row in flagging.list_flags(context.app())

@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from tablekit import Entity, Field, Table
-
 from benchmarks.data import BATCH, DOCUMENT, TRANSACTION, WORKSPACE, comment, document
+from tablekit import Entity, Field, Table
 
 app = Table("bench")
 

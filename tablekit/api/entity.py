@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Generic, TypeVar, overload
 import attrs
 from typing_extensions import Never, Self, dataclass_transform
 
-from tablekit._types import Item
 from tablekit.api.aio_face import BoundClass, BoundEntity, class_verb, entity_verb
 from tablekit.api.keys import Key
 from tablekit.api.query import Query
@@ -27,6 +26,7 @@ from tablekit.operations.queryspec import QuerySpec, Source
 from tablekit.operations.scan import ScanProgress
 from tablekit.operations.session import Session, session_for
 from tablekit.wire.items import encode_item
+from tablekit.wire.plain import plain_item, row_of
 
 __all__ = ["AioClass", "AioEntity", "Entity"]
 
@@ -76,7 +76,8 @@ class Entity(EntityBase, root=True):
 
     What is annotated is your data, and a keyword of ``__init__``. What is assigned without an annotation is kept
     by tablekit. Class options: `table`, `pk` and `sk` (key templates), `type` (the stored type, the class's name
-    otherwise), `aliases` (old spellings of it), `abstract`.
+    otherwise), `aliases` (old spellings of it), `also_keys` (further key templates under which rows of the class are
+    recognised; new rows are written under `pk` and `sk`), `abstract`.
     """
 
     aio: ClassVar[_Aio] = _Aio()
@@ -89,10 +90,14 @@ class Entity(EntityBase, root=True):
         sk: str | None = None,
         type: str | None = None,
         aliases: tuple[str, ...] = (),
+        also_keys: tuple[tuple[str, ...], ...] = (),
         abstract: bool = False,
         **unknown: Never,
     ) -> None:
-        super().__init_subclass__(table=table, pk=pk, sk=sk, type=type, aliases=aliases, abstract=abstract, **unknown)
+        options: dict[str, Any] = {"also_keys": also_keys} if also_keys else {}
+        super().__init_subclass__(
+            table=table, pk=pk, sk=sk, type=type, aliases=aliases, abstract=abstract, **options, **unknown
+        )
 
     # Writing
 
@@ -229,24 +234,32 @@ class Entity(EntityBase, root=True):
 
     # Items
 
-    def to_item(self) -> Item:
+    def to_item(self, *, plain: bool = False) -> dict[str, Any]:
         """The row that a put of this object would write now, in DynamoDB JSON.
 
         Managed fields that have no value yet get the ones that a first write would give.
+
+        Parameters:
+            plain: as boto3's resource takes it instead: ``{"PK": "WS#acme"}``, with Decimal, bytes and sets.
         """
         schema = schema_of(self)
         managed = managed_values(schema, {}, datetime.now(timezone.utc), fresh=True)
-        return encode_item(
+        item = encode_item(
             schema, {**managed, **self.__dict__}, key=key_for(self, schema), extra=self.__dict__.get(EXTRA)
         )
+        return plain_item(item) if plain else item
 
     @classmethod
-    def from_item(cls, item: Item) -> Self:
-        """The entity of a row in DynamoDB JSON, such as one from boto3 or an export; it counts as loaded.
+    def from_item(cls, item: Mapping[str, Any]) -> Self:
+        """The entity of a row that was read elsewhere; it counts as loaded.
+
+        Parameters:
+            item: DynamoDB JSON as a client of boto3 or an export has it (``B`` as bytes or base64), or the plain dict
+                of boto3's resource, with Decimal, Binary and sets.
 
         Raises `WrongEntityType`, `MissingEntityType`, `DecodeError`.
         """
-        return decode_as(schema_of(cls), item)  # type: ignore[no-any-return]
+        return decode_as(schema_of(cls), row_of(schema_of(cls), item))  # type: ignore[no-any-return]
 
 
 def _session(entity: Entity) -> Session:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -143,7 +143,7 @@ class Table(TableReads, TableWrites):
         capabilities: Capabilities | None = None,
         port: Port | None = None,
         **settings: Any,
-    ) -> Iterator[Self]:
+    ) -> Generator[Self]:
         """Reach the table in another way inside a ``with`` block, in this thread or task only.
 
         It takes what `connect` takes. What is left out is as it was outside.
@@ -214,7 +214,7 @@ class Table(TableReads, TableWrites):
             yield meter
 
     @contextmanager
-    def dry_run(self) -> Iterator[DryRun]:
+    def dry_run(self) -> Generator[DryRun]:
         """Record the writes of a block and send none of them: ``with app.dry_run() as plan``. Reads are sent."""
         with holding(self) as plan:
             yield plan

@@ -178,7 +178,7 @@ class _Builder:
             return self._generic(annotation, annotation, ())
         if issubclass(annotation, enum.Enum):
             return EnumCodec(annotation)
-        if hasattr(annotation, "__tablekit_entity__"):
+        if hasattr(cast("type[Any]", annotation), "__tablekit_entity__"):
             raise UnsupportedAnnotation(
                 f"{annotation.__qualname__} is an entity, a row of its own, and cannot stand inside another; keep the "
                 "fields of its key"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tablekit.definition.build_fields import build_fields
@@ -26,6 +26,7 @@ def build_schema(
     type: str,
     aliases: tuple[str, ...],
     reserved: frozenset[str],
+    also_keys: Sequence[Any] = (),
 ) -> EntitySchema:
     """Check a class and freeze what it says. Raises `DefinitionError` naming class, field and remedy."""
     _check_type(cls, type, aliases)
@@ -43,6 +44,7 @@ def build_schema(
         sk=sk_key,
         index_keys=keys.indexed(collected.index_keys, (pk_key, sk_key)),
         uniques=_uniques(cls, registry, fields, by_name, collected),
+        also_keys=keys.also(also_keys, (pk_key, sk_key)),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from tablekit._types import UNSET
-from tablekit.codecs.base import Codec, ValueProblem
+from tablekit.codecs.base import Codec, ValueProblem, is_a
 from tablekit.codecs.inspection import is_frozen, is_nested
 from tablekit.codecs.resolve import UnsupportedAnnotation, codec_for
 from tablekit.codecs.ttl import TtlCodec
@@ -88,11 +88,11 @@ def _check_name(cls: type[Any], name: str, reserved: frozenset[str]) -> None:
 def _codec(cls: type[Any], found: CollectedField, names: Mapping[str, Any]) -> Codec[Any]:
     given: Any = found.declaration.codec
     if given is not None:
-        if not isinstance(given, Codec):
+        if not is_a(given, Codec):
             raise wrong(
                 cls, f"codec= is a {type(given).__name__}. Give a Codec, such as custom_codec(...) makes.", found.name
             )
-        return given
+        return given  # type: ignore[no-any-return]
     try:
         codec = codec_for(found.annotation, namespace=names)
     except UnsupportedAnnotation as problem:
@@ -131,12 +131,11 @@ def _default(cls: type[Any], found: CollectedField, codec: Codec[Any]) -> Any:
 
 def _changeable(value: Any) -> bool:
     """Whether a value, or one inside it, can be changed in place, so that instances must not share it."""
-    if isinstance(value, (list, dict, set, bytearray)):
+    if is_a(value, (list, dict, set, bytearray)):
         return True
-    if isinstance(value, (tuple, frozenset)):
-        parts: Any = value
-        return any(map(_changeable, parts))
-    cls = type(value)
+    if is_a(value, (tuple, frozenset)):
+        return any(map(_changeable, value))
+    cls: type[Any] = value.__class__
     if not is_nested(cls):
         return False
     names = [each.name for each in (attrs.fields(cls) if attrs.has(cls) else dataclasses.fields(cls))]
@@ -178,14 +177,12 @@ def _missing(found: CollectedField, default: Any, codec: Codec[Any]) -> Callable
         return (lambda: None) if codec.nullable else None
     if found.declaration.kind == "version":
         # Rows from before the class had a version; their first write makes it 1.
-        return lambda: 0
+        default = 0
     if default is not UNSET:
         return lambda: default
     if factory is not UNSET:
         return factory if factory in _EMPTY_FACTORIES else None
-    if codec.nullable:
-        return lambda: None
-    return codec.empty
+    return (lambda: None) if codec.nullable else codec.empty
 
 
 def _is_none(missing: Callable[[], Any]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tablekit._types import KeyType
+from tablekit.codecs.base import is_a
 from tablekit.definition.fields import IndexKeyDeclaration
 from tablekit.definition.indexes import Index
 from tablekit.definition.problems import check_known, suggest, wrong
@@ -16,6 +17,7 @@ from tablekit.definition.templates import Role, Template, require_lossless
 __all__ = ["KeyBuilder"]
 
 When = Callable[[Mapping[str, Any]], bool]
+_ALSO = "such as also_keys=(('OLD#{doc_id}', 'META'),)"
 
 
 class KeyBuilder:
@@ -55,11 +57,28 @@ class KeyBuilder:
             if self._fields[name].kind in ("version", "updated_at"):
                 raise wrong(
                     self._cls,
-                    f"stands in the primary key and changes with each write, and a row cannot change its key. "
+                    "stands in the primary key and changes with each write, and a row cannot change its key. "
                     "Key the row by something that stays.",
                     name,
                 )
         return pk_key, sk_key
+
+    def also(self, declared: Any, own: tuple[KeyAttribute | None, ...]) -> tuple[tuple[KeyAttribute, ...], ...]:
+        """Further keys under which rows are recognised. Raises `DefinitionError`."""
+        attributes: list[tuple[str, Role]] = [(key.attribute, key.template.role) for key in own if key is not None]
+        if isinstance(declared, str):
+            raise wrong(self._cls, f"also_keys={declared!r} is one string; give a tuple of keys, {_ALSO}.")
+        found: list[tuple[KeyAttribute, ...]] = []
+        for each in declared:
+            texts: tuple[Any, ...] = (each,) if isinstance(each, str) else tuple(each)
+            if len(texts) != len(attributes):
+                raise wrong(
+                    self._cls,
+                    f"also_keys= has {each!r}, and the key of table {self._registry.label!r} has {len(attributes)} "
+                    f"attribute(s). Give a template for each, {_ALSO}.",
+                )
+            found.append(tuple(self._key(attribute, text, role) for (attribute, role), text in zip(attributes, texts)))
+        return tuple(found)
 
     def _sort_key(self, sk: str | None) -> KeyAttribute | None:
         registry = self._registry
@@ -287,7 +306,7 @@ class KeyBuilder:
                 )
             check_known(self._cls, name, uses, self._fields)
             return _Predicate(when, uses), uses
-        if not isinstance(when, Mapping) or not when:
+        if not is_a(when, Mapping) or not when:
             raise wrong(self._cls, "when= is neither {field: value} nor a function. Give one, or leave it out.", name)
         check_known(self._cls, name, tuple(when), self._fields)
         wanted = {field: self._wanted(name, self._fields[field], value) for field, value in when.items()}
@@ -295,8 +314,8 @@ class KeyBuilder:
 
     def _wanted(self, name: str, item: FieldSchema, value: Any) -> tuple[Any, ...]:
         """The values of a field for which `when` holds; a collection stands for each of its members."""
-        several = isinstance(value, (set, frozenset, tuple, list)) and not isinstance(value, item.codec.python_types)
-        among = tuple(value) if several else (value,)
+        several = is_a(value, (set, frozenset, tuple, list)) and not is_a(value, item.codec.python_types)
+        among: tuple[Any, ...] = tuple(value) if several else (value,)
         for each in among:
             if each is None and item.codec.nullable:
                 continue

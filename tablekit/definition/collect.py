@@ -98,7 +98,21 @@ def _own_declarations(base: type, scopes: _Scopes | None, *, strict: bool) -> di
     kept = base.__dict__.get(DECLARED)
     if kept is not None:
         return typing.cast("dict[str, Any]", kept)
-    scopes = scopes if scopes is not None else _Scopes(base)
+    own = _annotated(base, scopes if scopes is not None else _Scopes(base), strict=strict)
+    for name, value in base.__dict__.items():
+        if name in own:
+            continue
+        if isinstance(value, (IndexKeyDeclaration, UniqueDeclaration)):
+            own[name] = value
+        elif isinstance(value, Declaration):
+            own[name] = (_managed_type(base, name, value), value)
+    if own or strict:
+        # Not on a class without declarations: it may be a builtin, or typing's own Generic.
+        type.__setattr__(base, DECLARED, own)
+    return own
+
+
+def _annotated(base: type, scopes: _Scopes, *, strict: bool) -> dict[str, Any]:
     own: dict[str, Any] = {}
     for name, annotation in _annotations(base).items():
         private = name.startswith("_")
@@ -112,16 +126,6 @@ def _own_declarations(base: type, scopes: _Scopes | None, *, strict: bool) -> di
             own[name] = (inner, _declaration(base, name, base.__dict__.get(name)))
         elif strict and not private:
             raise _no_field(base, name, annotation, resolved)
-    for name, value in base.__dict__.items():
-        if name in own:
-            continue
-        if isinstance(value, (IndexKeyDeclaration, UniqueDeclaration)):
-            own[name] = value
-        elif isinstance(value, Declaration):
-            own[name] = (_managed_type(base, name, value), value)
-    if own or strict:
-        # Not on a class without declarations: it may be a builtin, or typing's own Generic.
-        type.__setattr__(base, DECLARED, own)
     return own
 
 

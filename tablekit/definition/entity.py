@@ -155,7 +155,7 @@ class EntityBase:
     @classmethod
     def __defined__(cls, schema: EntitySchema, options: dict[str, Any]) -> None:
         """Called when a class is made and checked, before it is registered; a root may add its own checks."""
-        known = ("table", "pk", "sk", "type", "aliases", "abstract")
+        known = ("table", "pk", "sk", "type", "aliases", "also_keys", "abstract")
         for name in sorted(set(options) - set(known)):
             raise DefinitionError(
                 f"{cls.__name__}: the class option {name!r} is not known.{suggest(name, known)} "
@@ -279,6 +279,7 @@ def _schema(
         type=type if type is not None else cls.__name__,
         aliases=aliases,
         reserved=_reserved(cls),
+        also_keys=options.get("also_keys", ()),
     )
 
 
@@ -289,7 +290,8 @@ def _reserved(cls: type[EntityBase]) -> frozenset[str]:
 def _check_members(cls: type[EntityBase], collected: Collected) -> None:
     """A member that shadows a public name of the root breaks every caller that holds the class."""
     reserved = _reserved(cls)
-    for base in cls.__mro__[: cls.__mro__.index(cls.__root__)]:
+    bases: tuple[type[Any], ...] = cls.__mro__
+    for base in bases[: bases.index(cls.__root__)]:
         # Entities among the bases were checked when they were made.
         if base is not cls and issubclass(base, EntityBase):
             continue

@@ -266,7 +266,7 @@ class UniqueDeclaration:
 
 
 def unique(*fields: str) -> UniqueDeclaration:
-    """No two rows of the entity may hold the same values of these fields together.
+    """Let no two rows of the entity hold the same values of these fields together.
 
     Assign it without an annotation: ``slug_in_workspace = unique("workspace_id", "slug")``.
     """

@@ -159,8 +159,9 @@ class TableDefinition:
 
     def key_type(self, attribute: str) -> KeyType:
         """The scalar type of a key attribute: declared, or claimed by the entities, or ``"S"``."""
-        known = self._declared.get(attribute)
-        return known if known is not None else next(iter(self._claims.get(attribute, {}).values()), "S")
+        claims = iter(self._claims.get(attribute, {}).values())
+        known: KeyType | None = self._declared.get(attribute) or next(claims, None)
+        return "S" if known is None else known
 
     def declares(self, attribute: str, type: KeyType) -> bool:
         """Whether the table itself was declared with that type for a key attribute."""
@@ -282,7 +283,7 @@ class TableDefinition:
 
     def infer(self, item: Item) -> EntitySchema | None:
         """The one class whose key templates could have rendered a row's key; None when none or several could."""
-        found = [schema for schema in self.entities.values() if _matches(schema, item)]
+        found = [schema for schema in self.entities.values() if schema.spelled(item) is not None]
         return found[0] if len(found) == 1 else None
 
 
@@ -318,16 +319,3 @@ def _may_coincide(mine: KeyAttribute, theirs: KeyAttribute) -> bool:
 
 def _plain(value: Mapping[str, Any] | None) -> Any:
     return None if value is None else next(iter(value.values()), None)
-
-
-def _matches(schema: EntitySchema, item: Item) -> bool:
-    seen: dict[str, Any] = {}
-    for key in schema.keys:
-        stored = item.get(key.attribute)
-        parts = None if stored is None else key.match(stored)
-        if parts is None:
-            return False
-        for name, value in parts.items():
-            if seen.setdefault(name, value) != value:
-                return False
-    return True

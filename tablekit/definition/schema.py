@@ -316,6 +316,7 @@ class EntitySchema:
         entity: the class. name: its name. type: the stored type. aliases: old spellings of it.
         registry: the table. fields: in the order of declaration. pk, sk: the primary key.
         index_keys: by the name of the member. uniques: unique values. key_fields: the fields of the primary key.
+        also_keys: further keys under which rows of the class are recognised, and never written.
         version, created_at, updated_at, ttl: the managed fields, or None.
         mutable: the fields whose values can change in place. subclasses: schemas of registered subclasses.
         internal: whether reads that name no class leave its rows out, as those of a counter.
@@ -334,6 +335,7 @@ class EntitySchema:
         sk: KeyAttribute | None,
         index_keys: Mapping[str, IndexKeySchema],
         uniques: tuple[UniqueSchema, ...],
+        also_keys: tuple[tuple[KeyAttribute, ...], ...] = (),
     ) -> None:
         self.entity = entity
         self.name = entity.__name__
@@ -346,6 +348,7 @@ class EntitySchema:
         self.pk = pk
         self.sk = sk
         self.keys: tuple[KeyAttribute, ...] = (pk,) if sk is None else (pk, sk)
+        self.also_keys = also_keys
         self.index_keys = dict(index_keys)
         self.uniques = uniques
         self.key_fields = frozenset(name for key in self.keys for name in key.names)
@@ -383,12 +386,30 @@ class EntitySchema:
         """Whether writes of the entity carry a write marker."""
         return self.version is not None and self.version.marker
 
+    def spelled(self, item: Mapping[str, AttributeValue]) -> dict[str, Any] | None:
+        """The fields that a row's key spells, by the first templates that could have rendered it; None without any."""
+        for keys in (self.keys, *self.also_keys):
+            found = _spelled(keys, item)
+            if found is not None:
+                return found
+        return None
+
     def key_of(self, values: Mapping[str, Any]) -> Item:
         """The primary key that the templates render. Raises `KeyPartError`."""
         return {key.attribute: key.render(values, self.name) for key in self.keys}
 
     def __repr__(self) -> str:
         return f"EntitySchema({self.name}, type={self.type!r})"
+
+
+def _spelled(keys: Iterable[KeyAttribute], item: Mapping[str, AttributeValue]) -> dict[str, Any] | None:
+    found: dict[str, Any] = {}
+    for key in keys:
+        stored = item.get(key.attribute)
+        parts = None if stored is None else key.match(stored)
+        if parts is None or any(found.setdefault(name, value) != value for name, value in parts.items()):
+            return None
+    return found
 
 
 def _of_kind(fields: tuple[FieldSchema, ...], kind: Kind) -> FieldSchema | None:

@@ -11,7 +11,6 @@ from tablekit._types import Port
 from tablekit.definition.registry import TableDefinition
 from tablekit.errors import RequestError
 from tablekit.operations.async_transport import AioPort
-from tablekit.operations.direct import DirectPort
 from tablekit.operations.session import Capabilities, Session
 from tablekit.operations.settings import Settings
 from tablekit.operations.transport import SyncPort
@@ -78,7 +77,12 @@ class Binding:
 
 
 def _port_of(settings: Settings) -> Port:
-    return DirectPort(settings) if settings.transport == "direct" else SyncPort(settings)
+    if settings.transport == "direct":
+        # Who does not send this way does not import it.
+        from tablekit.operations.direct import DirectPort
+
+        return DirectPort(settings)
+    return SyncPort(settings)
 
 
 _bound: contextvars.ContextVar[Mapping[int, Binding]] = contextvars.ContextVar("tablekit_bound", default={})  # noqa: B039  (never changed, only replaced)

@@ -26,7 +26,7 @@ from urllib.parse import quote, urlsplit
 from tablekit.errors import RequestError, TablekitError
 from tablekit.operations.attempts import ONCE, Call, classify_answer, classify_exception
 from tablekit.operations.direct_capture import Place, capture, register_capture, tables_of
-from tablekit.operations.direct_proxy import ProxyExchange, proxies_for
+from tablekit.operations.direct_proxy import ProxyExchange, proxies_for, trusted_certificates
 from tablekit.operations.direct_retry import Quota, is_retryable, pause, retry_cost
 from tablekit.operations.errors_map import (
     attach_history,
@@ -43,9 +43,12 @@ from tablekit.wire.response import FAST_OPERATIONS, body_problem, is_dynamodb, p
 
 __all__ = ["DirectPort"]
 
-_encode: Final = json.JSONEncoder(
-    separators=(",", ":"), check_circular=False, default=lambda value: base64.b64encode(value).decode()
-).encode
+
+def _base64(value: Any) -> str:
+    return base64.b64encode(value).decode()
+
+
+_encode: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False, default=_base64).encode
 
 _KEYS_KEPT = 1.0
 """Seconds for which keys are used before the credentials are asked again, which refresh minutes before they end."""
@@ -211,7 +214,7 @@ def _network_failure(call: Call, error: Exception, url: str) -> _Failure:
     return _Failure(retryable=True, code=reason, timeout=timeout, cause=cause)
 
 
-def _as_botocore(error: Exception, url: str, exceptions: Any) -> Exception | None:
+def _as_botocore(error: Exception, url: str, exceptions: Any) -> Any:
     import ssl
     from http.client import HTTPException, IncompleteRead
 
@@ -234,7 +237,7 @@ def _as_botocore(error: Exception, url: str, exceptions: Any) -> Exception | Non
     else:
         return None
     found.__cause__ = reason
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 class _Route:
@@ -316,8 +319,8 @@ class _Lines:
         client = self._connection.client
         if client.meta.config.endpoint_discovery_enabled is True:
             raise RequestError(
-                "The direct transport does not follow endpoint discovery. Switch it off in the session's configuration, "
-                "or connect with transport='pynamodb'."
+                "The direct transport does not follow endpoint discovery. Switch it off in the configuration of the "
+                "session, or connect with transport='pynamodb'."
             )
         place = capture(client, tables or ("a-table",))
         if place.access_key not in (keys.access_key, self._connection_keys().access_key):
@@ -336,12 +339,10 @@ class _Lines:
         return self.keys()
 
     def _open_pool(self, place: Place) -> Any:
-        from botocore.httpsession import get_cert_path
-
         from tablekit.operations.http_pool import HttpPool, tls_context
 
         config = self._connection.client.meta.config
-        verify = self._connection.ca_bundle or get_cert_path(True)
+        verify = self._connection.ca_bundle or trusted_certificates()
         proxies = proxies_for(place.url, config)
         if proxies:
             return ProxyExchange(place.url, proxies, config, verify)
@@ -362,5 +363,3 @@ class _Lines:
         """Close the connections."""
         for exchange in self._exchanges.values():
             exchange.close()
-
-

@@ -55,7 +55,9 @@ class Place(NamedTuple):
         return canonical_path(urlsplit(self.url).path)
 
 
-class _Captured(Exception):  # noqa: N818 - it stops botocore, and nobody sees it
+class _Captured(Exception):
+    """Stops botocore; nobody sees it."""
+
     def __init__(self, request: Any) -> None:
         super().__init__()
         self.request = request
@@ -104,7 +106,7 @@ def _place(request: Any) -> Place:
     headers = {_text(name).lower(): _text(value) for name, value in request.headers.items()}
     scheme, _, rest = headers.get("authorization", "").partition(" Credential=")
     scope = rest.partition(",")[0].split("/")
-    url = urlsplit(request.url)
+    url = urlsplit(str(request.url))
     if scheme != "AWS4-HMAC-SHA256" or len(scope) != 5 or url.query:
         raise RequestError(
             "The direct transport signs with SigV4 alone, and this session is set up for something else. "

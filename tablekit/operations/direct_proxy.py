@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tablekit.operations.http_pool import Reply
+__all__ = ["ProxyExchange", "proxies_for", "trusted_certificates"]
 
-__all__ = ["ProxyExchange", "proxies_for"]
+
+def trusted_certificates() -> Any:
+    """The file of certificates that botocore trusts where no other is configured."""
+    from botocore import httpsession
+
+    path: Any = httpsession.get_cert_path  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return path(verify=True)
 
 
 def proxies_for(url: str, config: Any) -> dict[str, str]:
     """The proxies by which botocore would reach a URL: those of the client's config, or of the environment."""
-    from botocore.utils import get_environ_proxies
+    from botocore import utils
 
-    found: dict[str, str] = config.proxies if config.proxies is not None else get_environ_proxies(url)
+    environ: Any = utils.get_environ_proxies  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    found: dict[str, str] = config.proxies if config.proxies is not None else environ(url)
     return found if found.get(url.partition(":")[0]) else {}
 
 
@@ -38,12 +45,12 @@ class ProxyExchange:
             proxies_config=config.proxies_config,
         )
 
-    def exchange(self, headers: Mapping[str, str], body: bytes) -> Reply:
+    def exchange(self, headers: Mapping[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
         """POST a body. Raises botocore's exceptions."""
         from botocore.awsrequest import AWSPreparedRequest, HeadersDict
 
         sent = HeadersDict({**headers, "content-length": str(len(body))})
-        answer = self._session.send(AWSPreparedRequest("POST", self._url, sent, body, False))
+        answer = self._session.send(AWSPreparedRequest("POST", self._url, sent, body, stream_output=False))
         return answer.status_code, {name.lower(): value for name, value in answer.headers.items()}, answer.content
 
     def close(self) -> None:

@@ -48,7 +48,8 @@ def pause(attempt: int, code: str) -> float:
     Clients that fail together would else come back together.
     """
     scale = _THROTTLE_SCALE if code in _THROTTLES else _TRANSIENT_SCALE
-    return random.random() * min(scale * 2 ** (attempt - 1), _LONGEST)  # noqa: S311 - spreads load, keeps no secret
+    # It spreads load, and keeps no secret.
+    return random.random() * min(scale * 2.0 ** (attempt - 1), _LONGEST)  # noqa: S311
 
 
 def retry_cost(*, timeout: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from tablekit._types import AttributeValue, KeyType
@@ -114,8 +115,8 @@ def _text_interval(key: KeyAttribute, part: Part, prefix: str, bound: Bound, ent
         return of_prefix(prefix + template.begin_part(part, bound.low, entity=entity))
     if not part.ordered:
         raise KeyPartError(
-            f"{bound.operator}({bound.field}=...) of {entity}: the keys {template.text!r} do not sort by "
-            f"{part.name!r}, whose text varies in width or has no order. Give it a fixed width, or filter with where().",
+            f"{bound.operator}({bound.field}=...) of {entity}: keys {template.text!r} do not sort by "
+            f"{part.name!r}, whose text varies in width or has no order. Give it a fixed width, or use where().",
             entity=entity,
             template=template.text,
             part=part.name,
@@ -214,6 +215,7 @@ def sort_condition(name: str, interval: Interval, type: KeyType) -> Condition | 
     return compare(path, "<" if interval.high_open else "<=", wire(interval.high, type), name)
 
 
+@lru_cache(maxsize=4096)
 def could_lie_in(key: KeyAttribute, interval: Interval) -> bool:
     """Whether some key of a template may lie in an interval; never a wrong no."""
     if key.language is None:

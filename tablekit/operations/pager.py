@@ -32,6 +32,9 @@ LARGEST_PAGE = 5_000
 class Pager:
     """A position in a query: one `step` is one request.
 
+    Parameters:
+        peek: read one row more than is wanted, to see whether there is one: DynamoDB does not say.
+
     Attributes:
         plan: the request; made anew when a class is registered meanwhile.
         resume: the key after which a query goes on that returned the last entity; None at the end.
@@ -41,7 +44,7 @@ class Pager:
             the filter dropped. counts: rows by type: returned, discarded, skipped.
     """
 
-    def __init__(self, spec: QuerySpec, session: Session) -> None:
+    def __init__(self, spec: QuerySpec, session: Session, *, peek: bool = False) -> None:
         check_readable(spec)
         self.spec = spec
         self.session = session
@@ -56,6 +59,7 @@ class Pager:
         self.scanned = 0
         self.filtered = 0
         self._limit = 0
+        self._peek = peek
         self._error: DataError | None = None
 
     @call("query")
@@ -113,15 +117,16 @@ class Pager:
 
     def _rows_to_read(self) -> int | None:
         exact = not self.plan.filtered and not self.plan.checked
-        if self.spec.page_size is not None:
-            return (
-                self.spec.page_size if self.remaining is None or not exact else min(self.spec.page_size, self.remaining)
-            )
-        if self.remaining is None:
+        size, wanted = self.spec.page_size, self.remaining
+        if wanted is not None and self._peek:
+            wanted += 1
+        if size is not None:
+            return min(size, wanted) if wanted is not None and exact else size
+        if wanted is None:
             return None
         # With a filter, Limit counts rows before it: reading just what is wanted would take many requests,
         # and reading a whole megabyte for one row would cost 128 units. Without one, policies may drop rows too.
-        self._limit = max(self._limit or (self.remaining if exact else FIRST_FILTERED_PAGE), self.remaining)
+        self._limit = max(self._limit or (wanted if exact else FIRST_FILTERED_PAGE), wanted)
         return self._limit
 
     def _move(self, items: Sequence[Item], position: int, last: Item | None, error: DataError | None) -> None:

@@ -88,7 +88,7 @@ async def read_page(
 
 async def _page_after(spec: QuerySpec, session: Session, *, fill: bool) -> tuple[Page[Any], Item | None]:
     """The page that begins at the start of a spec, and the key after which the next one goes on."""
-    pager = Pager(spec, session)
+    pager = Pager(spec, session, peek=fill)
     items = await _items(pager, fill=fill)
     first = pager.first_key if spec.start is not None else None
     return _page(pager, items, _cursor(pager, pager.resume), _cursor(pager, first, side="before")), pager.resume
@@ -98,7 +98,7 @@ async def _page_before(spec: QuerySpec, session: Session, before: str) -> Page[A
     """The page that ends before a cursor: read in the other direction, and turned round."""
     plan = plan_query(spec, session.now())
     key = decode_cursor(plan, before, session.name, _secrets(spec), "before")
-    pager = Pager(attrs.evolve(spec, reverse=not spec.reverse, start=key), session)
+    pager = Pager(attrs.evolve(spec, reverse=not spec.reverse, start=key), session, peek=True)
     items = await _items(pager, fill=True)
     # Nothing before it: what comes next is the beginning.
     after = encode_cursor(plan, pager.first_key, session.name, _secrets(spec))

@@ -101,8 +101,8 @@ def _partition(spec: QuerySpec) -> dict[str, AttributeValue]:
     for source in others:
         if not _equal(found, partition_conditions(source.pk, spec.parts, source.schema.name)):
             raise QueryError(
-                f"{first.schema.name} and {source.schema.name} lie in different partitions of "
-                f"{spec.where_text} ({_templates(first.pk)} and {_templates(source.pk)}); one query reads one partition. Query them apart."
+                f"{first.schema.name} and {source.schema.name} lie in different partitions of {spec.where_text} "
+                f"({_templates(first.pk)} and {_templates(source.pk)}); one query reads one. Query them apart."
             )
     return found
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +14,6 @@ from tablekit.errors import ExpressionError, KeyChanged, KeyPartError, RequestEr
 from tablekit.expressions.actions import (
     Action,
     Add,
-    Operand,
     Remove,
     Set,
     action_owners,
@@ -24,9 +22,8 @@ from tablekit.expressions.actions import (
     if_not_exists,
     set_attribute,
 )
-from tablekit.expressions.assigning import Default
 from tablekit.expressions.conditions import Condition, attribute_exists, conjunction
-from tablekit.expressions.paths import Path, attribute
+from tablekit.expressions.paths import attribute
 from tablekit.expressions.values import Value
 from tablekit.operations.guards import delete_guard, passes_untyped, present_guard, version_check
 from tablekit.operations.index_keys import (
@@ -40,6 +37,7 @@ from tablekit.operations.index_keys import (
 )
 from tablekit.operations.plans import Expectation, WritePlan, new_marker
 from tablekit.operations.put import check_key_unchanged, check_owners, conditional, loaded_version, marker_value
+from tablekit.operations.repeating import adds_up, parents_of, place
 from tablekit.operations.results import Returning, UpdateResult
 from tablekit.operations.save import changed_fields, stamp
 from tablekit.wire.rendering import Renderer
@@ -133,7 +131,7 @@ class _Planner:
     def plan(self) -> WritePlan:
         schema, update = self.schema, self.update
         self._check_call()
-        for action in sorted(update.actions, key=_place):
+        for action in sorted(update.actions, key=place):
             self._take(action)
         if not self.actions and not update.upsert:
             raise ExpressionError(f"update of {schema.name} sets nothing but its own key. Give another action.")
@@ -160,11 +158,11 @@ class _Planner:
             marker=self.marker,
             base=None if self.loaded is None else self.loaded.get(MARKERS),
             image=self._whole_image(),
-            repeatable=version is not None or not _adds_up(update.actions),
+            repeatable=version is not None or not adds_up(update.actions),
             needs_attributes=update.returning is not None,
             needs_old=update.returning == "old",
             once=update.once,
-            parents=_parents(update.actions),
+            parents=parents_of(update.actions),
             target=self.target,
         )
 
@@ -485,41 +483,3 @@ def _same_managed(schema: EntitySchema, subclass: EntitySchema) -> bool:
         or (mine is not None and theirs is not None and mine.attribute == theirs.attribute)
         for mine, theirs in pairs
     )
-
-
-def _place(action: Action) -> int:
-    """Puts removals of list elements last, the highest index first.
-
-    DynamoDB takes all indexes as they were before the update; other engines remove one element after the other.
-    """
-    last = action.path.segments[-1]
-    return -1 - last if isinstance(action, Remove) and isinstance(last, int) else -sys.maxsize
-
-
-def _adds_up(actions: Sequence[Action]) -> bool:
-    """Whether doing the actions twice differs from doing them once."""
-    changed = {action.path.attribute for action in actions}
-    return any(_repeats(action, changed) for action in actions)
-
-
-def _repeats(action: Action, changed: set[str]) -> bool:
-    if isinstance(action.path.segments[-1], int):
-        # Removing an element moves the later ones up; setting one behind the end appends.
-        return isinstance(action, (Remove, Set))
-    if isinstance(action, Add):
-        return "N" in action.value.av
-    if not isinstance(action, Set) or isinstance(action.operand, Value):
-        return False
-    if isinstance(action.operand, Operand) and not isinstance(action.operand, Default):
-        return True
-    # A copy of an attribute that the same update changes, as when two are swapped.
-    return any(path.attribute in changed - {action.path.attribute} for path in _sources(action))
-
-
-def _sources(action: Action) -> Iterator[Path]:
-    yield from (piece for piece in action.pieces[1:] if isinstance(piece, Path))
-
-
-def _parents(actions: Sequence[Action]) -> tuple[str, ...]:
-    """The fields whose inside the actions change, as the caller named them."""
-    return tuple(dict.fromkeys(action.path.field for action in actions if len(action.path.segments) > 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -81,13 +81,13 @@ def browse_query(
             raise RequestError(f"No class has the type {type!r} (types: {known}).")
         query: Query[Any] = _of_type(app, schema, pk, index, scan=scan)
         return query
-    query = app.scan() if scan else app.query(pk=pk, index=index)
+    query: Query[Any] = app.scan() if scan else app.query(pk=pk, index=index)
     return query.raw()
 
 
 def _of_type(app: Table, schema: EntitySchema, pk: Any, index: str | None, *, scan: bool) -> Query[Any]:
     if scan:
-        return app.scan(schema.entity)
+        return cast("Query[Any]", app.scan(schema.entity))
     keys = (schema.pk,)
     if index is not None:
         found = [key for key in schema.index_keys.values() if key.index.name == index]
@@ -97,7 +97,7 @@ def _of_type(app: Table, schema: EntitySchema, pk: Any, index: str | None, *, sc
     parts = keys[0].match({keys[0].type: pk})
     if parts is None:
         raise RequestError(f"{schema.name} has no rows under {pk!r}: its partition key is {keys[0].template.text!r}.")
-    return app.query(schema.entity, index=index, **parts)
+    return cast("Query[Any]", app.query(schema.entity, index=index, **parts))
 
 
 def browse(

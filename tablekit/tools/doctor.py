@@ -212,8 +212,10 @@ class _Check:
             entity = decoder(schema)(item)
         except DecodeError as error:
             return [*found, ("undecodable", f"{schema.type}.{error.field}")]
-        found += [("index-key", f"{schema.type}.{name}") for name in _wrong_index_keys(schema, entity, item)]
-        return found
+        wrong: list[tuple[Kind, str]] = [
+            ("index-key", f"{schema.type}.{name}") for name in _wrong_index_keys(schema, entity, item)
+        ]
+        return found + wrong
 
     def partitions(self) -> None:
         """Note the partitions that hold a large share of what was read."""

@@ -112,7 +112,7 @@ def _from_manifest(summary_path: Path) -> Export:
         raise ExportError(
             f"{folder} has a {SUMMARY} and no {FILES}: the copy of the export is not whole.", path=str(folder)
         )
-    files = []
+    files: list[DataFile] = []
     for number, line in enumerate(files_path.read_text(encoding="utf-8").splitlines(), 1):
         if line.strip():
             files.append(_manifest_entry(folder, files_path, number, line))
@@ -164,8 +164,7 @@ def _load(path: Path) -> dict[str, Any]:
         raise ExportError(f"{path} cannot be read as JSON ({type(error).__name__}).", path=str(path)) from None
     if not isinstance(found, dict):
         raise ExportError(f"{path} is no JSON object.", path=str(path))
-    result: dict[str, Any] = found
-    return result
+    return cast("dict[str, Any]", found)
 
 
 def _count(value: Any) -> int | None:
@@ -225,5 +224,4 @@ def parse_record(line: bytes, path: Path, number: int) -> ExportRecord:
 def _image(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("no image")  # noqa: TRY004  (told as every other malformed line)
-    result: dict[str, Any] = value
-    return result
+    return cast("dict[str, Any]", value)

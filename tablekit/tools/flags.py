@@ -29,14 +29,14 @@ class FlagRow:
 
     Attributes:
         singleton: the class. name: the field. value: its value, masked when it is secret. source: ``"table"``,
-            ``"default"`` or ``"stale"``. age: seconds since it was read. version: the row's version, or None.
+            ``"default"`` or ``"stale"``. age: seconds since it was read, or None. version: the row's version, or None.
     """
 
     singleton: str
     name: str
     value: Any
     source: str
-    age: float
+    age: float | None
     version: int | None
 
 
@@ -167,6 +167,6 @@ def _by_wire(field: FieldSchema, text: str) -> Any:
 def _by_json(field: FieldSchema, text: str) -> Any:
     value = json.loads(text, parse_float=Decimal)
     if field.codec.tags & {"SS", "NS", "BS"} and isinstance(value, list):
-        members: list[Any] = value
+        members: list[Any] = [*value]
         return set(members)
     return value

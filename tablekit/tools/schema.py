@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from tablekit.definition.registry import TableDefinition
 from tablekit.operations.ddl import Billing, create_table_body
@@ -90,11 +90,10 @@ def _cloudformation(body: Mapping[str, Any], ttl: str | None) -> dict[str, Any]:
 def _lower_first(value: Any) -> Any:
     """Property names as the CDK's L1 constructs have them."""
     if isinstance(value, dict):
-        entries: dict[str, Any] = value
+        entries = cast("dict[str, Any]", value)
         return {key[:1].lower() + key[1:]: _lower_first(inner) for key, inner in entries.items()}
     if isinstance(value, list):
-        elements: list[Any] = value
-        return [_lower_first(inner) for inner in elements]
+        return [_lower_first(inner) for inner in cast("list[Any]", value)]
     return value
 
 

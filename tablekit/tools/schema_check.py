@@ -73,7 +73,7 @@ def _table_key(wanted: Mapping[str, Any], description: Mapping[str, Any]) -> lis
 
 
 def _attribute_types(app: TableDefinition, description: Mapping[str, Any]) -> list[Difference]:
-    found = []
+    found: list[Difference] = []
     for definition in description.get("AttributeDefinitions", []):
         name, tag = definition["AttributeName"], definition["AttributeType"]
         used = {*app.key_names, *(key for index in app.indexes.values() for key in index.keys)}
@@ -125,7 +125,7 @@ def _extra_index(word: str, name: str, index: Mapping[str, Any]) -> Difference:
 def _index_differences(
     word: str, name: str, declared: Mapping[str, Any], present: Mapping[str, Any]
 ) -> list[Difference]:
-    found = []
+    found: list[Difference] = []
     keys, theirs = _keys(declared["KeySchema"]), _keys(present["KeySchema"])
     additive = (
         "An index's key and projection cannot be changed: add another index under a new name, fill it with the "

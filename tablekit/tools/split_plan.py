@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from urllib.parse import quote
 
 import attrs
@@ -53,7 +53,7 @@ class SplitPlan:
     def output_of(self, image: Mapping[str, Any]) -> str:
         """The name of the output that a row belongs to: its type, an unknown type, or untyped."""
         stored = image.get(self.type_attribute)
-        name = stored.get("S") if isinstance(stored, dict) else None
+        name = cast("dict[str, Any]", stored).get("S") if isinstance(stored, dict) else None
         if not isinstance(name, str):
             return UNTYPED
         known = self.types.get(name)

@@ -6,6 +6,7 @@ be, and on any exception a careful function goes through the fields one by one a
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -61,8 +62,12 @@ def _generate_decoder(schema: EntitySchema) -> Decoder:
     counted = {key.attribute for key in schema.keys}
     counted |= {item.attribute for item in schema.fields if item.missing is None and not item.begins_late}
     source.add(2, f"n = {len(counted)}")
+    spelled = _spelled_fields(schema)
     for item in schema.fields:
-        _decode_field(source, item, counted=item.attribute in counted)
+        if item.name in spelled:
+            _decode_spelled(source, schema, item, counted=item.attribute in counted)
+        else:
+            _decode_field(source, item, counted=item.attribute in counted)
     for attribute in _optional_attributes(schema):
         keep = f"d[{MARKERS!r}] = item[{attribute!r}]; " if attribute == MARKER else ""
         source.add(2, f"if {attribute!r} in item: {keep}n += 1")
@@ -90,6 +95,31 @@ def _decode_field(source: _Source, item: FieldSchema, *, counted: bool) -> None:
     source.add(2, f"if v is None: d[{item.name!r}] = {source.bind('missing', item.missing)}()")
     count = "" if counted else "; n += 1"
     source.add(2, f"else: d[{item.name!r}] = {item.codec.decode_source('v', source.bind)}{count}")
+
+
+def _spelled_fields(schema: EntitySchema) -> frozenset[str]:
+    """The fields that a text key spells: rows of other writers may have them in the key alone."""
+    every = (schema.keys, *schema.also_keys)
+    return frozenset(name for keys in every for key in keys if key.field is None for name in key.template.names)
+
+
+def _decode_spelled(source: _Source, schema: EntitySchema, item: FieldSchema, *, counted: bool) -> None:
+    from_key = source.bind("from_key", partial(_from_key, schema, item))
+    source.add(2, f"v = item.get({item.attribute!r})")
+    source.add(2, f"if v is None: d[{item.name!r}] = {from_key}(item){'; n -= 1' if counted else ''}")
+    source.add(
+        2, f"else: d[{item.name!r}] = {item.codec.decode_source('v', source.bind)}{'' if counted else '; n += 1'}"
+    )
+
+
+def _from_key(schema: EntitySchema, field: FieldSchema, item: Item) -> Any:
+    """The value of a field that the row has in its key only, or that a missing attribute reads as; else KeyError."""
+    spelled = schema.spelled(item) or {}
+    if field.name in spelled:
+        return spelled[field.name]
+    if field.missing is None:
+        raise KeyError(field.attribute)
+    return field.missing()
 
 
 def _optional_attributes(schema: EntitySchema) -> list[str]:
@@ -185,8 +215,8 @@ def decode_carefully(schema: EntitySchema, item: Item) -> Any:
 def _decode_value(schema: EntitySchema, field: FieldSchema, item: Item) -> Any:
     value = item.get(field.attribute)
     if value is None:
-        if field.missing is not None:
-            return field.missing()
+        with contextlib.suppress(KeyError):
+            return _from_key(schema, field, item)
         raise _bad(
             schema, field, item, "the attribute is missing, and the field has no default that says what it means"
         ) from None
@@ -348,7 +378,8 @@ def check_size(item: Item, entity: str) -> None:
     heavy = ", ".join(f"{name} ({bytes_:,} bytes)" for name, bytes_ in list(attribute_sizes(item).items())[:3])
     raise LimitExceeded(
         f"This {entity} is {size:,} bytes as an item, and DynamoDB stores at most {ITEM_LIMIT:,}. "
-        f"The largest attributes: {heavy}. Split the entity, or keep the large part elsewhere (S3) and its address here.",
+        f"The largest attributes: {heavy}. Split the entity, or keep the large part elsewhere, as in S3, and its "
+        "address here.",
         limit=ITEM_LIMIT,
         actual=size,
     )

@@ -1,9 +1,9 @@
 """Hold garbage collections back while one large answer is read.
 
-An answer of a megabyte becomes some thousands of dicts in a few milliseconds. Python's collector counts what is made,
-not what is garbage: it runs dozens of times meanwhile, every few answers through the whole heap of the process, and
-finds nothing, since what JSON and decoders make has no cycles. Measured in a process with botocore loaded that was as much
-as the reading itself, and several times that at worst (docs/explanation/performance.md).
+An answer of a megabyte becomes some thousands of dicts in a few milliseconds. Python's collector counts what is
+made, not what is garbage: it runs dozens of times meanwhile, every few answers through the whole heap of the process,
+and finds nothing, since what JSON and decoders make has no cycles. Measured in a process with botocore loaded that was
+as much as the reading itself, and several times that at worst (docs/explanation/performance.md).
 
 The collector is the application's, so it is held back with care: only for answers so large that it matters, only for
 as long as one of them is read (no request is waited for meanwhile), by one thread at a time, so that other threads'
@@ -55,7 +55,7 @@ class CollectionsPaused:
 
     __slots__ = ("_lock", "_wanted")
 
-    def __init__(self, wanted: bool) -> None:  # noqa: FBT001 - the one thing there is to say
+    def __init__(self, wanted: bool) -> None:
         self._wanted = wanted
         self._lock: threading.Lock | None = None
 

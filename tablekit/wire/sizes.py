@@ -18,7 +18,20 @@ ITEM_LIMIT = 409_600
 
 def item_size(item: Item) -> int:
     """The bytes of an item, attribute names included."""
-    return sum(text_size(name) + value_size(value) for name, value in item.items())
+    return _members_size(item, 0)
+
+
+def _members_size(members: Item, overhead: int) -> int:
+    """The bytes of names and values. Every write measures its item, so that the common tags stand here in a loop."""
+    total = 0
+    for name, value in members.items():
+        total += overhead + (len(name) if name.isascii() else text_size(name))
+        ((tag, inner),) = value.items()
+        if tag == "S":
+            total += len(inner) if inner.isascii() else text_size(inner)
+        else:
+            total += _size_of(tag, inner)
+    return total
 
 
 def attribute_sizes(item: Item) -> dict[str, int]:
@@ -35,6 +48,10 @@ def text_size(text: str) -> int:
 def value_size(value: AttributeValue) -> int:
     """The bytes of an attribute value, without its attribute's name."""
     ((tag, inner),) = value.items()
+    return _size_of(tag, inner)
+
+
+def _size_of(tag: str, inner: Any) -> int:
     if tag == "S":
         return text_size(inner)
     if tag == "N":
@@ -55,8 +72,8 @@ def _container_size(tag: str, inner: Any) -> int:
         return sum(len(part) for part in inner)
     # Lists and maps take 3 bytes, and 1 more for each element.
     if tag == "L":
-        return 3 + sum(1 + value_size(part) for part in inner)
-    return 3 + sum(1 + text_size(name) + value_size(part) for name, part in inner.items())
+        return 3 + len(inner) + sum(map(value_size, inner))
+    return 3 + _members_size(inner, 1)
 
 
 def number_size(text: str) -> int:
@@ -64,6 +81,9 @@ def number_size(text: str) -> int:
 
     Leading and trailing zeros do not count, in any spelling. Zero is taken as one byte.
     """
+    if text.isdigit() and text[0] != "0":  # most numbers
+        places = len(text)
+        return min(-(-places // 2) - (places - len(text.rstrip("0"))) // 2, 19) + 1
     mantissa, _, exponent = text.lower().partition("e")
     negative = mantissa.startswith("-")
     whole, _, fraction = mantissa.lstrip("+-").partition(".")

@@ -112,7 +112,7 @@ def test_r18_an_unknown_type_comes_after_the_rows_before_it(app: Table) -> None:
     doc, _ = Doc(doc_id="1").create(), store(Doc(doc_id="2"), "Invoice2")
     found = iter(app.query(pk="WS#w"))
     assert next(found) == doc
-    with pytest.raises(UnknownEntityType, match="PK='WS#w' SK='DOC#2'.*'Invoice2'"):
+    with pytest.raises(UnknownEntityType, match=r"PK='WS#w' SK='DOC#2'.*'Invoice2'"):
         next(found)
 
 

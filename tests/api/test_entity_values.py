@@ -85,12 +85,11 @@ def test_r01_true_is_no_number(app: Table) -> None:
     assert read.to_item()["free"] == {"M": {"x": {"BOOL": True}, "y": {"N": "1"}}}
 
 
-@pytest.mark.parametrize("value", [{True, False}, {1, True, 2}])
+@pytest.mark.parametrize("value", [{True, False}, {True, 2}])
 def test_r01_a_set_of_booleans_is_not_sent(app: Table, recorder: RequestRecorder, value: set[Any]) -> None:
     """R01: the error names the attribute, and no request is made."""
-    # {1, True} is one member in Python; the other set has a bool that stands for itself.
     sent = len(recorder.requests)
-    doc = Doc(doc_id="1", free=value if value != {1, 2} else {True, 2})
+    doc = Doc(doc_id="1", free=value)
     with pytest.raises(EncodeError, match=r"Doc\.free"):
         doc.put()
     assert len(recorder.requests) == sent

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tablekit import (
+    Capabilities,
     ConditionFailed,
     ItemExists,
     Table,
@@ -31,14 +32,14 @@ LOST_IDS = ["timeout", "closed", "500", "502"]
 @pytest.fixture
 def app(stub) -> Iterator[Table]:
     """The workspace app on a scripted DynamoDB."""
-    with workspace_app.bound(name="t", port=stub.port()):
+    with workspace_app.bound(name="t", port=stub.port(), capabilities=Capabilities()):
         yield workspace_app
 
 
 @pytest.fixture
 def writes(stub) -> Iterator[Table]:
     """The write models on a scripted DynamoDB."""
-    with writes_app.bound(name="t", port=stub.port()):
+    with writes_app.bound(name="t", port=stub.port(), capabilities=Capabilities()):
         yield writes_app
 
 

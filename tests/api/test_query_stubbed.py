@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tablekit import Table, Throttled
-from tests.support.reading import Book, Shelf, row, shelf
+from tests.support.reading import Book, Note, Shelf, row, shelf
 from tests.support.stub import Reply, StubTransport, error, ok
 
 
@@ -142,3 +142,19 @@ def test_a_key_handle_query_asks_for_keys_alone(table: Table, stub: StubTranspor
     assert Shelf.query(shelf_id="s").exists()
     wire = stub.sent("Query")[0]
     assert sorted(wire["ExpressionAttributeNames"].values()) == ["EntityType", "PK", "SK"]
+
+
+def test_a_page_reads_one_row_more_to_see_the_end(table: Table, stub: StubTransport) -> None:
+    """DynamoDB gives a key with an exactly full page, so that the page asks for one row more than it gives."""
+    rows = [row("S#s", f"BOOK#1#NOTE#000{n}", "Note", shelf_id="s", book_id="1") for n in (1, 2, 3)]
+    rows = [{**each, "number": {"N": "1"}} for each in rows]
+    stub.script(
+        "Query", ok({"Items": rows, "LastEvaluatedKey": row("S#s", rows[2]["SK"]["S"])}), ok({"Items": rows[2:]})
+    )
+    query = Note.query(shelf_id="s", book_id="1")
+    first = query.page(2)
+    second = query.page(2, cursor=first.cursor)
+
+    assert (len(first), len(second), second.cursor) == (2, 1, None)
+    assert [wire["Limit"] for wire in stub.sent("Query")] == [3, 3]
+    assert stub.sent("Query")[1]["ExclusiveStartKey"]["SK"] == rows[1]["SK"]

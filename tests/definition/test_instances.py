@@ -114,7 +114,7 @@ def test_managed_fields_are_not_set(name: str) -> None:
 
 def test_unknown_names_are_not_set() -> None:
     """A typo is told, with the name that was meant."""
-    with pytest.raises(AttributeError, match="Row has no field 'secrt'. Did you mean 'secret'"):
+    with pytest.raises(AttributeError, match=r"Row has no field 'secrt'\. Did you mean 'secret'"):
         Row(a="x").secrt = 1  # type: ignore[attr-defined]
 
 

@@ -6,6 +6,7 @@ import base64
 import json
 import threading
 from datetime import datetime, timedelta, timezone
+from typing import ClassVar
 
 import botocore.credentials
 import botocore.session
@@ -69,7 +70,11 @@ def test_requests_go_where_botocore_sends_them(direct, stub):
     stub.script("GetItem", ok())
     send(direct(**AWS), get())
     (place,) = stub.places
-    assert (place.url, place.region, place.service) == ("https://dynamodb.eu-west-1.amazonaws.com/", "eu-west-1", "dynamodb")
+    assert (place.url, place.region, place.service) == (
+        "https://dynamodb.eu-west-1.amazonaws.com/",
+        "eu-west-1",
+        "dynamodb",
+    )
     assert place.headers["host"] == "dynamodb.eu-west-1.amazonaws.com"
     assert place.headers["user-agent"].startswith("Botocore/")
     assert len(stub.requests) == 1
@@ -170,7 +175,7 @@ def test_errors_are_repeated_exactly_where_botocore_repeats_them():
     """Every code of DynamoDB's at every status, against botocore's standard retry mode."""
 
     class Context:
-        request_context: dict = {}
+        request_context: ClassVar[dict] = {}
         caught_exception = None
         attempt_number = 1
         operation_model = service_model().operation_model("PutItem")
@@ -254,7 +259,9 @@ def test_a_request_is_rendered_as_botocore_renders_it(item):
 def test_bytes_are_sent_in_base64():
     """A bytearray and a memoryview as well as bytes."""
     expected = base64.b64encode(b"\x00\xff").decode()
-    assert [json.loads(_encode({"B": each(b"\x00\xff")}))["B"] for each in (bytes, bytearray, memoryview)] == [expected] * 3
+    assert [json.loads(_encode({"B": each(b"\x00\xff")}))["B"] for each in (bytes, bytearray, memoryview)] == [
+        expected
+    ] * 3
 
 
 def test_a_line_break_in_a_header_is_refused_before_anything_is_sent():

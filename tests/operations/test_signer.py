@@ -50,8 +50,17 @@ def test_ten_thousand_random_requests_are_signed_as_botocore_signs_them():
     """Tokens, odd whitespace, custom headers, percent signs, and the change of days: all signatures are equal."""
     dice = random.Random(20261130)
     for _ in range(100):
-        host, region, path = "dynamodb.example:8000", dice.choice(["eu-west-1", "us-east-1"]), dice.choice(["/", "/a b/"])
-        fixed = {"content-type": "application/x-amz-json-1.0", "host": host, "user-agent": text(dice), "x-own": text(dice)}
+        host, region, path = (
+            "dynamodb.example:8000",
+            dice.choice(["eu-west-1", "us-east-1"]),
+            dice.choice(["/", "/a b/"]),
+        )
+        fixed = {
+            "content-type": "application/x-amz-json-1.0",
+            "host": host,
+            "user-agent": text(dice),
+            "x-own": text(dice),
+        }
         signer = Signer(region=region, service="dynamodb", path=canonical_path(path), headers=fixed)
         pair = [Keys(text(dice).strip(), text(dice), dice.choice([None, text(dice)])) for _ in range(2)]
         for _ in range(100):

@@ -257,7 +257,7 @@ def test_a_row_of_an_alias_is_written_under_the_type() -> None:
         ({"PK": {"S": "P#x"}, "SK": {"S": "other"}}, True),
     ],
 )
-def test_a_row_under_a_foreign_key_keeps_it(key: Any, foreign: bool) -> None:  # noqa: FBT001
+def test_a_row_under_a_foreign_key_keeps_it(key: Any, foreign: bool) -> None:
     """What the templates would not render is remembered, and written again under the same key."""
     entity = Row.from_item({**row().to_item(), **key})
     assert entity.__dict__.get(STORED_KEY) == (key if foreign else None)

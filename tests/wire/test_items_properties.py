@@ -86,7 +86,7 @@ def test_an_entity_reads_back_as_it_was_written(entity: Any) -> None:
 
 @settings(max_examples=120)
 @given(entities(), st.dictionaries(st.sampled_from(["later", "x.y", "GSI7PK"]), st.just({"S": "v"})), st.booleans())
-def test_both_decoders_remember_the_same(entity: Any, unknown: dict[str, Any], foreign: bool) -> None:  # noqa: FBT001
+def test_both_decoders_remember_the_same(entity: Any, unknown: dict[str, Any], foreign: bool) -> None:
     """The generated decoder and the careful one agree on every row, foreign keys and unknown attributes included."""
     item = {**entity.to_item(), **unknown}
     if foreign:

@@ -36,7 +36,7 @@ def test_small_work_leaves_the_collector_alone():
 
 
 def test_a_collector_that_the_application_switched_off_stays_off():
-    """tablekit switches nothing on that it has not switched off."""
+    """Nothing is switched on that was not switched off here."""
     gc.disable()
     with CollectionsPaused(True):
         pass
@@ -78,6 +78,7 @@ def test_a_pause_that_never_reached_its_block_ends_with_its_object():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # it is what the test is about
 def test_a_child_forked_during_another_threads_pause_collects():
     """The thread that would let collections go is not in the child."""
     inside, leave = threading.Event(), threading.Event()

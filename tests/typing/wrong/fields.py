@@ -28,8 +28,8 @@ doc.title = None  # E: assignment | reportAttributeAccessIssue
 doc.revision = 3  # E: assignment | reportAttributeAccessIssue
 doc.entity_type = "Other"  # E: misc | reportAttributeAccessIssue
 doc.titel = "x"  # E: attr-defined | reportAttributeAccessIssue
-print(doc.titel)  # E: attr-defined | reportAttributeAccessIssue
-print(Document.titel)  # E: attr-defined | reportAttributeAccessIssue
+repr(doc.titel)  # E: attr-defined | reportAttributeAccessIssue
+repr(Document.titel)  # E: attr-defined | reportAttributeAccessIssue
 doc.plan + 1  # E: operator | reportOptionalOperand
 
 

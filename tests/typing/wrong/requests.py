@@ -30,15 +30,15 @@ doc.update("SET title = 3")  # E: arg-type | reportArgumentType
 doc.save(condition=Document.title == 3)  # E: arg-type | reportArgumentType
 doc.save(condition=Document.title.set("x"))  # E: arg-type | reportArgumentType
 doc.save(conditon=Document.title == "x")  # E: call-arg | reportCallIssue
-print(Document.title < 3)  # E: operator | reportOperatorIssue
-print(Document.revision > "x")  # E: operator | reportOperatorIssue
-print(Document.get(doc_id="a").title)  # E: union-attr | reportOptionalMemberAccess
+repr(Document.title < 3)  # E: operator | reportOperatorIssue
+repr(Document.revision > "x")  # E: operator | reportOperatorIssue
+repr(Document.get(doc_id="a").title)  # E: union-attr | reportOptionalMemberAccess
 text: str = Document.get_or_raise(doc_id="a")  # E: assignment | reportAssignmentType
 workspace: Workspace = Document.get_or_raise(doc_id="a")  # E: assignment | reportAssignmentType
 Document.key(doc_id="a").update(returning="newest")  # E: call-overload | reportCallIssue
 number: int = Document.key(doc_id="a").update(Document.title.set("x"))  # E: assignment | reportAssignmentType
 for found in app.query(Workspace, Document):
-    print(found.title)  # E: union-attr | reportAttributeAccessIssue
+    repr(found.title)  # E: union-attr | reportAttributeAccessIssue
 app.query("Document")  # E: call-overload,arg-type | reportCallIssue,reportArgumentType
 
 
@@ -46,6 +46,6 @@ async def awaits() -> None:
     """What is not awaited was never done."""
     doc.aio.save()  # E: unused-coroutine | reportUnusedCoroutine
     Document.key(doc_id="a").aio.delete()  # E: unused-coroutine | reportUnusedCoroutine
-    print((Document.aio.get(doc_id="a")).title)  # E: attr-defined | reportAttributeAccessIssue
+    repr((Document.aio.get(doc_id="a")).title)  # E: attr-defined | reportAttributeAccessIssue
     await doc.aio.save(conditon=None)  # E: call-arg | reportCallIssue
     await doc.aio.update(Document.title == "x")  # E: arg-type | reportArgumentType
