@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -268,6 +267,8 @@ class StreamRouter:
         """
         if not any(inspect.iscoroutinefunction(route.handler) for route in self._routes):
             return run(self.aio(event, context))
+        import asyncio
+
         try:
             asyncio.get_running_loop()
         except RuntimeError:

@@ -6,19 +6,22 @@ that is cancelled leaves the future empty, and one of those who waited leads in 
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tablekit.definition.entity import EntityBase
 from tablekit.operations.process import Process
 from tablekit.patterns.bindings import PerBinding
 from tablekit.patterns.entries import Entry
 from tablekit.patterns.options import Options
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["Cache", "Flight", "State", "running_loop"]
 
@@ -30,6 +33,11 @@ OnChange = Callable[[Any, Any], Any]
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
     """The event loop that runs in this thread."""
+    if "asyncio" not in sys.modules:
+        # Nobody runs a loop, and importing it takes a third of the time that importing tablekit does.
+        return None
+    import asyncio
+
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -275,6 +275,8 @@ def _refresh(session: Session, cls: type[EntityBase], state: State, flight: Flig
     """Start the read that replaces the entry before it expires."""
     reading = _lead(session, cls, state, flight)
     if aio:
+        import asyncio
+
         task = asyncio.get_running_loop().create_task(_quietly(cls, reading))
         _tasks.add(task)
         task.add_done_callback(_tasks.discard)

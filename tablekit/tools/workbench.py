@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import attrs
 
@@ -19,9 +19,9 @@ from tablekit.definition.schema import EntitySchema
 from tablekit.operations.ddl import create_table_body
 from tablekit.tools.adopt_rows import read_rows
 from tablekit.tools.adopt_tables import AdoptError, SourceTable, table_of
-from tablekit.tools.export_text import json_value
+from tablekit.wire.plain import json_item
 
-__all__ = ["is_workbench", "read_workbench", "workbench_model"]
+__all__ = ["is_workbench", "read_workbench", "workbench_model", "write_workbench"]
 
 
 def is_workbench(content: Any) -> bool:
@@ -121,7 +121,7 @@ def workbench_model(
             }
             for index in body.get("GlobalSecondaryIndexes", [])
         ],
-        "TableData": [json_value(row) for row in kept],
+        "TableData": [json_item(row) for row in kept],
         "DataAccess": {"MySql": {}},
         "BillingMode": "PAY_PER_REQUEST",
     }
@@ -176,4 +176,4 @@ def write_workbench(app: TableDefinition, path: str | Path, rows: Iterable[Item]
     place = Path(path)
     text = json.dumps(workbench_model(app, rows, **options), indent=2)
     place.write_text(text + "\n", encoding="utf-8")
-    return cast(Path, place)
+    return place

@@ -20,7 +20,17 @@ from tablekit.codecs.numbers import read_decimal
 from tablekit.definition.schema import EntitySchema
 from tablekit.errors import DecodeError
 
-__all__ = ["as_item", "is_wire_value", "plain_item", "plain_value", "row_of", "wire_item", "wire_of_plain", "wire_value"]
+__all__ = [
+    "as_item",
+    "is_wire_value",
+    "json_item",
+    "plain_item",
+    "plain_value",
+    "row_of",
+    "wire_item",
+    "wire_of_plain",
+    "wire_value",
+]
 
 Inside = Callable[[Any], AttributeValue]
 
@@ -238,3 +248,19 @@ def _bare(value: Any) -> Any:
 def wire_of_plain(value: Any) -> AttributeValue:
     """The attribute value of a plain value; raises `ValueProblem`."""
     return _encode(value)
+
+
+def json_item(item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    """A row in DynamoDB JSON as a file holds it: ``B`` and ``BS`` in base64."""
+    return {name: _json_value(value) for name, value in item.items()}
+
+
+def _json_value(av: AttributeValue) -> dict[str, Any]:
+    ((tag, inner),) = av.items()
+    if tag == "M":
+        return {"M": json_item(inner)}
+    if tag == "L":
+        return {"L": [_json_value(value) for value in inner]}
+    if tag == "BS":
+        return {"BS": [base64.b64encode(value).decode() for value in inner]}
+    return {tag: base64.b64encode(inner).decode() if tag == "B" else inner}

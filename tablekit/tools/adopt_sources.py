@@ -1,0 +1,197 @@
+"""Where rows to adopt come from: a live table, an S3 export, a Workbench model, files of rows, definitions."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, cast
+
+import attrs
+
+from tablekit._types import Item, KeyType
+from tablekit.errors import ServiceError
+from tablekit.operations.ddl import describe_table
+from tablekit.operations.driver import run
+from tablekit.operations.session import Session, SessionSource
+from tablekit.tools.adopt_rows import Placed, guess_keys, read_rows
+from tablekit.tools.adopt_tables import AdoptError, SourceTable, read_definitions, table_of
+from tablekit.tools.export_source import find_export, parse_record, read_lines
+from tablekit.tools.scanning import RateLimit, SegmentScan
+from tablekit.tools.workbench import is_workbench, read_workbench
+from tablekit.wire.requests import Request
+
+__all__ = ["read_source", "sample_table"]
+
+SEGMENTS = 100
+"""A sample is spread over as many segments of a live table, so that it is not of its first partitions alone."""
+
+
+def read_source(
+    source: str | Path,
+    *,
+    keys: Sequence[str] | None = None,
+    schema: str | Path | None = None,
+    limit: int | None = None,
+    repair: bool = False,
+) -> list[SourceTable]:
+    """The tables and rows of a source.
+
+    Parameters:
+        source: the folder of an S3 export, or one above it; a file of a Workbench model; a file of rows (a JSON list,
+            one JSON row a line, a BatchWriteItem body, ``{"Items": ...}`` of a Scan), in DynamoDB JSON or plain.
+        keys: the key attributes, for rows that come without a definition. schema: a file with the definition: a
+            CreateTable body, a DescribeTable answer, CloudFormation in JSON or Terraform.
+        limit: rows to take at most, of each table. repair: as for `read_workbench`.
+
+    Raises `AdoptError`, `ExportError`.
+    """
+    place = Path(source)
+    if place.is_dir():
+        return [_without_definition(place.name, list(_export_rows(place, limit)), keys, schema, repair=repair)]
+    content = _load(place)
+    if is_workbench(content):
+        return [_cut(table, limit) for table in read_workbench(content, repair=repair)]
+    return [
+        _without_definition(name, rows[:limit], keys, schema, repair=repair)
+        for name, rows in _row_lists(content, place.stem)
+    ]
+
+
+def _cut(table: SourceTable, limit: int | None) -> SourceTable:
+    return attrs.evolve(table, rows=table.rows[:limit])
+
+
+def _export_rows(folder: Path, limit: int | None) -> Iterator[Placed]:
+    found = 0
+    for file in find_export(folder).files:
+        for number, line in enumerate(read_lines(file.path), 1):
+            if limit is not None and found >= limit:
+                return
+            record = parse_record(line, file.path, number)
+            if record.item is not None:
+                found += 1
+                yield f"{file.path.name}, line {number}", record.item
+
+
+def _load(place: Path) -> Any:
+    try:
+        text = place.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AdoptError(f"{place} cannot be read as text ({type(error).__name__}).") from None
+    try:
+        return json.loads(text, parse_float=Decimal)
+    except ValueError:
+        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        return [_line(place, number, line) for number, line in lines]
+
+
+def _line(place: Path, number: int, line: str) -> Any:
+    try:
+        return json.loads(line, parse_float=Decimal)
+    except ValueError:
+        raise AdoptError(f"{place} is neither JSON nor JSON lines: line {number} is no JSON.") from None
+
+
+def _row_lists(content: Any, stem: str) -> list[tuple[str, list[Placed]]]:
+    """The rows of a file, by table."""
+    if isinstance(content, list):
+        return [(stem, _placed(cast("list[Any]", content)))]
+    if isinstance(content, Mapping):
+        found = cast("Mapping[str, Any]", content)
+        for name in ("Items", "items", "Responses", "RequestItems"):
+            inner = found.get(name)
+            if isinstance(inner, list):
+                return [(stem, _placed(cast("list[Any]", inner)))]
+            if isinstance(inner, Mapping):
+                return _row_lists(inner, stem)
+        if found and all(isinstance(rows, list) for rows in found.values()):
+            return [(name, _placed(rows)) for name, rows in found.items()]
+        return [(stem, _placed([found]))]
+    raise AdoptError(f"{stem} holds a {type(content).__name__}, and no rows.")
+
+
+def _placed(rows: Sequence[Any]) -> list[Placed]:
+    return [(f"row {number}", _unwrapped(row)) for number, row in enumerate(rows, 1)]
+
+
+def _unwrapped(row: Any) -> Any:
+    """The row inside ``{"PutRequest": {"Item": ...}}``, ``{"Put": {"Item": ...}}`` and ``{"Item": ...}``."""
+    for name in ("PutRequest", "Put", "Item"):
+        if isinstance(row, Mapping) and list(row) == [name] or (name == "Put" and isinstance(row, Mapping) and name in row):
+            inner: Any = cast("Mapping[str, Any]", row)[name]
+            return _unwrapped(inner) if name != "Item" else inner
+    if isinstance(row, Mapping) and isinstance(row.get("Item"), Mapping) and "TableName" in row:
+        return cast("Mapping[str, Any]", row)["Item"]
+    return row
+
+
+def _without_definition(
+    name: str, rows: list[Placed], keys: Sequence[str] | None, schema: str | Path | None, *, repair: bool
+) -> SourceTable:
+    if schema is not None:
+        defined = read_definitions(schema)
+        chosen = [table for table in defined if table.name == name] or defined
+        if len(chosen) > 1:
+            names = ", ".join(table.name for table in chosen)
+            raise AdoptError(f"{schema} defines several tables ({names}), and none is called {name!r}. Leave one.")
+        table = chosen[0]
+    else:
+        names, why = (tuple(keys), "the key is the one that was given") if keys else guess_keys(rows, name)
+        sk = names[1] if len(names) > 1 else None
+        table = SourceTable(name=name, pk=names[0], sk=sk, notes=(why, "no indexes are known: give the definition"))
+    read = read_rows(rows, table.key_names, repair=repair)
+    types = dict(table.key_types)
+    if schema is None and read.rows:
+        types = {each: _tag(read.rows[0][each]) for each in table.key_names}
+    return attrs.evolve(
+        table, rows=read.rows, bad=read.bad, key_types=types, notes=(*table.notes, *read.notes), origin=name
+    )
+
+
+def _tag(value: Mapping[str, Any]) -> KeyType:
+    return cast(KeyType, next(iter(value)))
+
+
+def sample_table(source: SessionSource, *, limit: int = 2000, rate: float | None = None) -> SourceTable:
+    """A live table, with rows from segments all over it.
+
+    Parameters:
+        source: a `Table` that is connected; its own keys and indexes do not matter. limit: rows to read at most.
+        rate: read units a second.
+
+    It sends DescribeTable, DescribeTimeToLive and Scan, eventually consistent. Raises `TableNotFound`, `AccessDenied`.
+    """
+    return run(_sample(source.session(), limit, RateLimit(rate)))
+
+
+async def _sample(session: Session, limit: int, rate: RateLimit) -> SourceTable:
+    description = await describe_table(session)
+    table = table_of(description, name=session.name, origin=f"table {session.name}")
+    rows: list[Item] = []
+    count = description.get("ItemCount", 0)
+    segments = SEGMENTS if count > limit else 1
+    share = max(1, limit // segments)
+    for segment in random.sample(range(segments), segments):
+        scan = SegmentScan(segment, segments, page_size=min(share, limit) if segments > 1 else None)
+        taken = 0
+        while not scan.done and len(rows) < limit and (segments == 1 or taken < share):
+            page = await scan.step(session, rate)
+            taken += len(page)
+            rows += page
+    read = read_rows(((f"row {number}", row) for number, row in enumerate(rows[:limit], 1)), table.key_names)
+    seen = f"{len(read.rows)} rows were read of a table that counts {count}"
+    return attrs.evolve(table, rows=read.rows, bad=read.bad, ttl=await _ttl(session), notes=(seen,))
+
+
+async def _ttl(session: Session) -> str | None:
+    if not session.capabilities.ttl:
+        return None
+    try:
+        answer = await session.send(Request("DescribeTimeToLive", {}))
+    except ServiceError:
+        return None
+    found = answer.body.get("TimeToLiveDescription", {})
+    return found.get("AttributeName") if found.get("TimeToLiveStatus") in ("ENABLED", "ENABLING") else None
