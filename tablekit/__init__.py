@@ -66,6 +66,7 @@ from tablekit.operations.dispatch import RawItem
 from tablekit.operations.estimates import Alternative, Estimate, WriteEstimate
 from tablekit.operations.explain import Explanation
 from tablekit.operations.observe import DryRun, Meter, Observation, PlannedRequest
+from tablekit.operations.scan import ScanProgress
 from tablekit.operations.session import Capabilities
 from tablekit.patterns.counter import ShardedCounter
 from tablekit.patterns.singleton import Singleton
@@ -119,8 +120,10 @@ __all__ = [
     "QueryError",
     "RawItem",
     "RequestError",
+    "ScanProgress",
     "ServerFault",
     "ServiceError",
+    "SeveralItems",
     "ShardedCounter",
     "Singleton",
     "StaleEntity",

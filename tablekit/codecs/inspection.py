@@ -162,6 +162,7 @@ def _substitute(annotation: Any, chosen: Mapping[Any, Any]) -> Any:
     if isinstance(annotation, TypeVar):
         return chosen.get(annotation, annotation)
     parameters = getattr(annotation, "__parameters__", ())
-    if not parameters or isinstance(annotation, type):
+    # On Python 3.10 list[T] calls itself a type.
+    if not parameters or not typing.get_args(annotation):
         return annotation
     return annotation[tuple(chosen.get(each, each) for each in parameters)]

@@ -7,7 +7,7 @@ import sys
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from types import FrameType, SimpleNamespace
+from types import FrameType, UnionType
 from typing import Any, ClassVar, Literal, TypeVar
 
 from tablekit.definition.fields import Declaration, Field, IndexKeyDeclaration, UniqueDeclaration
@@ -249,24 +249,28 @@ def _resolve(annotation: Any, base: type, name: str, scopes: _Scopes, *, needed:
 
 def _resolve_inside(annotation: Any, base: type, name: str, scopes: _Scopes) -> Any:
     """The annotation with the strings inside it resolved, such as ``list["Part"]``."""
-    if not _has_text(annotation):
+    return _evaluate(_show(annotation), base, name, scopes, lambda scope: _without_text(annotation, scope), needed=True)
+
+
+def _without_text(annotation: Any, scope: dict[str, Any]) -> Any:
+    # typing.get_type_hints leaves the strings inside list["Part"] on Python 3.10.
+    if isinstance(annotation, typing.ForwardRef):
+        annotation = annotation.__forward_arg__
+    if isinstance(annotation, str):
+        return _without_text(eval(annotation, scope), scope)  # noqa: S307  (the class body's own source)
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Literal or not arguments:
         return annotation
-    holder = SimpleNamespace(__annotations__={"value": annotation})
-
-    def evaluate(scope: dict[str, Any]) -> Any:
-        return typing.get_type_hints(holder, globalns=scope, localns=scope, include_extras=True)["value"]
-
-    return _evaluate(_show(annotation), base, name, scopes, evaluate, needed=True)
-
-
-def _has_text(annotation: Any) -> bool:
-    if isinstance(annotation, (str, typing.ForwardRef)):
-        return True
-    origin = typing.get_origin(annotation)
-    if origin is Literal:
-        return False
-    arguments = typing.get_args(annotation)
-    return any(map(_has_text, arguments[:1] if origin is typing.Annotated else arguments))
+    if origin is typing.Annotated:
+        arguments = arguments[:1]
+    found = tuple(_without_text(each, scope) for each in arguments)
+    if found == arguments:
+        return annotation
+    if origin is typing.Annotated:
+        return typing.Annotated[(*found, *annotation.__metadata__)]
+    if origin in (typing.Union, UnionType):
+        return typing.Union[found]
+    return origin[found]
 
 
 def _evaluate(
@@ -330,6 +334,7 @@ def _substitute(annotation: Any, mapping: Mapping[Any, Any]) -> Any:
     if isinstance(annotation, TypeVar):
         return mapping.get(annotation, annotation)
     parameters = getattr(annotation, "__parameters__", ())
-    if not parameters or isinstance(annotation, type):
+    # A generic class without its arguments has parameters too; on Python 3.10 list[T] calls itself a type.
+    if not parameters or not typing.get_args(annotation):
         return annotation
     return annotation[tuple(mapping.get(parameter, parameter) for parameter in parameters)]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from tablekit._types import Port
 from tablekit.definition.registry import TableDefinition
 from tablekit.errors import RequestError
-from tablekit.operations.async_transport import AioPort
 from tablekit.operations.session import Capabilities, Session
 from tablekit.operations.settings import Settings
 from tablekit.operations.transport import SyncPort
@@ -44,7 +43,7 @@ class Binding:
         self.settings = settings
         self.capabilities = capabilities
         self.port: Port = port if port is not None else _port_of(settings)
-        self.aio_port: Port = aio_port if aio_port is not None else AioPort(settings)
+        self.aio_port: Port = aio_port if aio_port is not None else _aio_port(settings)
         self.listeners: list[Listener] = []
 
     @property
@@ -94,8 +93,15 @@ def current_binding(registry: TableDefinition) -> Binding | None:
     return found.get(id(registry)) if found else None
 
 
+def _aio_port(settings: Settings) -> Port:
+    # With asyncio the import of tablekit would take a third longer.
+    from tablekit.operations.async_transport import AioPort
+
+    return AioPort(settings)
+
+
 @contextmanager
-def bound_to(registry: TableDefinition, binding: Binding) -> Iterator[Binding]:
+def bound_to(registry: TableDefinition, binding: Binding) -> Generator[Binding]:
     """Let a table use a binding in this context, and in no other thread or task."""
     token = _bound.set({**_bound.get(), id(registry): binding})
     try:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import logging
 import random
 import threading
 from collections.abc import Coroutine
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import attrs
 
@@ -27,6 +26,9 @@ from tablekit.patterns.cache import Cache, Flight, State
 from tablekit.patterns.entries import Entry
 from tablekit.patterns.notices import report_failure, report_missing, report_problem, report_row
 from tablekit.patterns.options import Options
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = [
     "Row",

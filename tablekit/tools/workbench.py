@@ -67,10 +67,7 @@ def _table(entry: Mapping[str, Any], origin: str, *, repair: bool) -> SourceTabl
         rows = enumerate(facet.get("TableData") or [], 1)
         given += [(f"facet {facet.get('FacetName')}, row {number}", row) for number, row in rows]
     read = read_rows(given, table.key_names, repair=repair)
-    notes = [*read.notes]
-    if any(entry.get("TableFacets") or []):
-        notes.append(f"{len(read.rows)} rows are what is left of TableData and facets when each key counts once.")
-    return attrs.evolve(table, rows=read.rows, bad=read.bad, notes=tuple(notes))
+    return attrs.evolve(table, rows=read.rows, bad=read.bad, notes=read.notes)
 
 
 def _key_schema(attributes: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -101,7 +101,8 @@ def wire_value(value: Any, *, other: Inside | None = None) -> AttributeValue:
         raise ValueProblem(f"is no attribute value: {_shape(value)}, where one of {', '.join(TAG_WORDS)} is expected")
     ((tag, inner),) = value.items()
     if tag == "M":
-        return {"M": _map(inner, other)}
+        # A list under M is a thing of tools, as plain values are.
+        return other(inner) if other is not None and isinstance(inner, list) else {"M": _map(inner, other)}
     if tag == "L":
         return {"L": _list(inner, other)}
     return {tag: _LEAVES[tag](inner)}

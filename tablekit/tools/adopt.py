@@ -1,0 +1,212 @@
+"""`tablekit adopt`: from a table that is there to classes that read it.
+
+The classes are written, imported, and given every row again; what they cannot read is named with its key and the
+reason. Nothing is concluded without a comment that says from what.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tablekit.operations.session import SessionSource
+from tablekit.tools.adopt_check import RowVerdict, loaded, read_back
+from tablekit.tools.adopt_names import field_name, unused
+from tablekit.tools.adopt_plan import ClassPlan, TablePlan, plan_table
+from tablekit.tools.adopt_sources import read_source, sample_table
+from tablekit.tools.adopt_tables import BadRow, SourceTable
+from tablekit.tools.adopt_types import find_type_attribute
+from tablekit.tools.adopt_write import write_module
+
+__all__ = ["AdoptedTable", "Adoption", "adopt", "adopt_tables"]
+
+MOST_LISTED = 24
+"""So many values of a part may be listed to keep the keys of two classes apart."""
+
+
+@attrs.frozen
+class AdoptedTable:
+    """What became of one table.
+
+    Attributes:
+        name: the table. variable: its `Table` in the module. rows: how many there were, bad ones included. read: rows
+            read back, by class. typed: rows that have a stored type. unread: rows that no class reads. bad: rows of
+            the source that are no rows. changed: by class the attributes that a put would write otherwise than they
+            are stored, with the number of rows.
+    """
+
+    name: str
+    variable: str
+    rows: int
+    read: Mapping[str, int]
+    typed: int
+    unread: tuple[BadRow, ...]
+    bad: tuple[BadRow, ...]
+    changed: Mapping[str, Mapping[str, int]]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row was read back."""
+        return not self.unread and not self.bad
+
+
+@attrs.frozen
+class Adoption:
+    """The classes of a source, and how well they read it.
+
+    Attributes:
+        source: the text of models.py. tables: what became of each table.
+    """
+
+    source: str
+    tables: tuple[AdoptedTable, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row was read back."""
+        return all(table.complete for table in self.tables)
+
+
+def adopt(
+    source: str | Path | SessionSource,
+    *,
+    keys: Sequence[str] | None = None,
+    schema: str | Path | None = None,
+    type_attribute: str | None = None,
+    limit: int | None = None,
+    repair: bool = False,
+) -> Adoption:
+    """Write classes for a table that exists.
+
+    Parameters:
+        source: a connected `Table` (a sample of it is read), the folder of an S3 export, a NoSQL Workbench model, or a
+            file of rows in DynamoDB JSON or plain JSON. keys, schema: the key attributes, or a file with the table's
+            definition, for rows that come without one. type_attribute: the attribute that holds the type, ``""`` for
+            none; else it is looked for. limit: rows to take at most; 2,000 of a live table. repair: read plain values
+            inside maps and lists of DynamoDB JSON as what they look like.
+
+    Raises `AdoptError` for what has to be asked; `ExportError`.
+    """
+    if isinstance(source, (str, Path)):
+        tables = read_source(source, keys=keys, schema=schema, limit=limit, repair=repair)
+    else:
+        tables = [sample_table(source, limit=2000 if limit is None else limit)]
+    return adopt_tables(tables, type_attribute=type_attribute)
+
+
+def adopt_tables(tables: Sequence[SourceTable], *, type_attribute: str | None = None) -> Adoption:
+    """Write classes for tables whose rows were read; see `adopt`."""
+    taken: set[str] = set()
+    plans: list[TablePlan] = []
+    results: list[AdoptedTable] = []
+    for table in tables:
+        variable = unused("app" if len(tables) == 1 else field_name(table.name), taken)
+        taken.add(variable)
+        plan, verdicts = _settle(table, variable, type_attribute, taken)
+        plans.append(plan)
+        results.append(_result(plan, verdicts))
+    text = write_module(plans, [line for result in results for line in _report(result)])
+    with loaded(text):
+        return Adoption(text, tuple(results))
+
+
+def _settle(
+    table: SourceTable, variable: str, type_attribute: str | None, taken: set[str]
+) -> tuple[TablePlan, list[RowVerdict]]:
+    """Plan the classes, read the rows back, and mend what keeps rows from being read."""
+    found = find_type_attribute(table, type_attribute)
+    names = set(taken)
+    plan = plan_table(table, found, variable=variable, taken=names)
+    verdicts = _try(plan)
+    if any(verdict.rivals for verdict in verdicts):
+        limited = _limit(plan, verdicts)
+        if limited is not None:
+            verdicts = limited
+        else:
+            names = set(taken)
+            plan = plan_table(table, found, variable=variable, taken=names, collapse=True)
+            verdicts = _try(plan)
+    taken |= names
+    return plan, verdicts
+
+
+def _try(plan: TablePlan) -> list[RowVerdict]:
+    with loaded(write_module([plan], [])) as module:
+        return read_back(getattr(module, plan.variable), plan.table.rows)
+
+
+def _limit(plan: TablePlan, verdicts: Sequence[RowVerdict]) -> list[RowVerdict] | None:
+    """List the values of one part of the classes that match rows of others; None where that does not part them."""
+    best = _ambiguous(verdicts)
+    for each in sorted(_rivals(plan, verdicts), key=_generality, reverse=True):
+        for part in (part for key in each.keys[0] for part in key.parts if 0 < len(part.values) <= MOST_LISTED):
+            if part.field in each.limited or part.spec:
+                continue
+            each.limited[part.field] = tuple(sorted(part.values))
+            tried = _try(plan)
+            if _ambiguous(tried) < best and _unread(tried) <= _unread(verdicts):
+                best, verdicts = _ambiguous(tried), tried
+                if not best:
+                    return tried
+            else:
+                del each.limited[part.field]
+    return None
+
+
+def _rivals(plan: TablePlan, verdicts: Iterable[RowVerdict]) -> list[ClassPlan]:
+    names = {name for verdict in verdicts for name in verdict.rivals}
+    return [each for each in plan.classes if each.name in names]
+
+
+def _generality(each: ClassPlan) -> int:
+    return -sum(len(piece) for key in each.keys[0] for piece in key.pieces if isinstance(piece, str))
+
+
+def _ambiguous(verdicts: Iterable[RowVerdict]) -> int:
+    return sum(len(verdict.rivals) > 1 for verdict in verdicts)
+
+
+def _unread(verdicts: Iterable[RowVerdict]) -> int:
+    return sum(verdict.entity is None for verdict in verdicts)
+
+
+# What is said
+
+
+def _result(plan: TablePlan, verdicts: Sequence[RowVerdict]) -> AdoptedTable:
+    table = plan.table
+    changed: dict[str, Counter[str]] = {}
+    for verdict in verdicts:
+        if verdict.entity is not None and verdict.changed:
+            changed.setdefault(verdict.entity, Counter()).update(verdict.changed)
+    unread = [verdict for verdict in verdicts if verdict.entity is None]
+    return AdoptedTable(
+        table.name,
+        plan.variable,
+        len(table.rows) + len(table.bad),
+        Counter(verdict.entity for verdict in verdicts if verdict.entity is not None),
+        sum(plan.type_attribute.name in item for item in table.rows),
+        tuple(BadRow("row", _key(table, verdict.item), verdict.reason) for verdict in unread),
+        table.bad,
+        changed,
+    )
+
+
+def _key(table: SourceTable, item: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={next(iter(item[name].values()))!r}" for name in table.key_names)
+
+
+def _report(result: AdoptedTable) -> list[str]:
+    """The result in sentences, for the docstring of the module."""
+    read = sum(result.read.values())
+    lines = [f"Table {result.name!r}: {result.rows} rows, {read} read back, {result.typed} of them with a stored type."]
+    lines += [f"- not read: {row}" for row in result.unread]
+    lines += [f"- no row: {row}" for row in result.bad]
+    for name, attributes in result.changed.items():
+        shown = ", ".join(f"{attribute} ({count})" for attribute, count in attributes.items())
+        lines.append(f"- a put of {name} would write in another way: {shown}")
+    return lines

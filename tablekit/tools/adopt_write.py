@@ -1,0 +1,184 @@
+"""The text of models.py."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from tablekit.definition.indexes import Index
+from tablekit.tools.adopt_fields import FieldPlan
+from tablekit.tools.adopt_names import class_name, member_name, unused
+from tablekit.tools.adopt_plan import ClassPlan, TablePlan
+
+__all__ = ["write_module"]
+
+WIDTH = 118
+
+
+def write_module(plans: Sequence[TablePlan], report: Sequence[str]) -> str:
+    """The module of some tables.
+
+    Parameters:
+        report: lines for the docstring: what was read, what could not be.
+    """
+    taken = {each.name for plan in plans for each in plan.classes}
+    body = [line for plan in plans for line in _table(plan, taken)]
+    return "\n".join([*_head(report), *_imports("\n".join(body)), "", *body, ""])
+
+
+def _head(report: Sequence[str]) -> list[str]:
+    lines = [line for entry in report for line in _wrapped(entry, "")]
+    body = [line.replace("\\", "\\\\").replace('"""', "'''") for line in lines]
+    return ['"""Models of a table that was there before them, as `tablekit adopt` found it.', "", *body, '"""', ""]
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    clean = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    return textwrap.wrap(clean, WIDTH - len(indent), subsequent_indent="  ", break_long_words=False) or [""]
+
+
+def _comment(text: str, indent: str = "") -> list[str]:
+    return [f"{indent}# {line}" for line in _wrapped(text, indent)]
+
+
+def _imports(body: str) -> list[str]:
+    def used(word: str) -> bool:
+        return any(f"{before}{word}" in body for before in ("[", " ", "(")) and word in body
+
+    lines = ["from __future__ import annotations", ""]
+    standard = ["import enum"] if "enum.Enum" in body else []
+    standard += ["from datetime import datetime"] if "[datetime | None]" in body else []
+    standard += ["from decimal import Decimal"] if "Decimal]" in body or "Decimal |" in body else []
+    typing = [word for word in ("Any", "Literal") if f"{word}]" in body or f"[{word}" in body or f"{word}[" in body]
+    standard += [f"from typing import {', '.join(typing)}"] if typing else []
+    words = [word for word in ("Entity", "Field", "GlobalIndex", "LocalIndex", "Table") if used(word)]
+    words += [word for word in ("field", "index_key", "ttl") if f"= {word}(" in body]
+    return [*lines, *standard, *([""] if standard else []), f"from tablekit import {', '.join(words)}"]
+
+
+# The table
+
+
+def _table(plan: TablePlan, taken: set[str]) -> list[str]:
+    table = plan.table
+    lines = [""]
+    for note in (*plan.type_attribute.evidence, *table.notes, *plan.notes):
+        lines += _comment(f"{note}.")
+    if plan.separator is None:
+        lines += _comment("separator=None: values of keys hold what parts others, or there is nothing that parts.")
+    options = [repr_(table.name), f"pk={repr_(table.pk)}", f"sk={repr_(table.sk)}"]
+    options.append(f"type_attribute={repr_(plan.stored_type)}")
+    options.append(f"separator={repr_(plan.separator)}")
+    types = {name: tag for name, tag in table.key_types.items() if name in _key_attributes(plan)}
+    if any(tag != "S" for tag in types.values()):
+        options.append("key_types={" + ", ".join(f"{repr_(name)}: {repr_(tag)}" for name, tag in types.items()) + "}")
+    if plan.untyped:
+        options.append('untyped="infer"')
+    lines += [f"{plan.variable} = Table(", *(f"    {option}," for option in options)]
+    if table.indexes:
+        lines += ["    indexes=[", *(f"        {_index(index)}," for index in table.indexes), "    ],"]
+    lines.append(")")
+    for each in plan.classes:
+        lines += _class(plan, each, taken)
+    return lines
+
+
+def repr_(value: object) -> str:
+    """A literal with double quotes, as ruff has it."""
+    text = repr(value)
+    return f'"{text[1:-1]}"' if text[:1] == "'" and '"' not in text else text
+
+
+def _key_attributes(plan: TablePlan) -> set[str]:
+    return {*plan.table.key_names, *(name for index in plan.table.indexes for name in index.keys)}
+
+
+def _index(index: Index) -> str:
+    def side(names: tuple[str, ...]) -> str:
+        return repr_(names[0]) if len(names) == 1 else "(" + ", ".join(map(repr_, names)) + ")"
+
+    arguments = [repr_(index.name)]
+    if not index.local:
+        arguments.append(f"pk={side(index.pk)}")
+    if index.sk:
+        arguments.append(f"sk={side(index.sk)}")
+    if index.projection != "ALL":
+        chosen = index.projection
+        arguments.append(f"projection={repr_(chosen) if isinstance(chosen, str) else _list(chosen)}")
+    return f"{'LocalIndex' if index.local else 'GlobalIndex'}({', '.join(arguments)})"
+
+
+def _list(names: Iterable[str]) -> str:
+    return "[" + ", ".join(map(repr_, names)) + "]"
+
+
+# Classes
+
+
+def _class(plan: TablePlan, each: ClassPlan, taken: set[str]) -> list[str]:
+    lines: list[str] = []
+    annotations = dict[str, str]()
+    for field in each.fields:
+        if field.members:
+            name = unused(class_name([each.name, field.attribute]), taken)
+            taken.add(name)
+            annotations[field.name] = field.annotation.replace("str", name)
+            lines += _enum(name, field)
+    lines += ["", ""]
+    for note in each.notes:
+        lines += _comment(f"{note}.")
+    lines += _header(plan, each)
+    lines.append(f'    """{_summary(plan, each)}"""')
+    lines.append("")
+    body = [_field(each, field, annotations.get(field.name, field.annotation)) for field in each.fields]
+    lines += [line for some in body for line in some]
+    for key in each.index_keys:
+        arguments = [repr_(key.index)]
+        arguments += [f"pk={repr_(key.pk)}"] if key.pk is not None else []
+        arguments += [f"sk={repr_(key.sk)}"] if key.sk is not None else []
+        lines += [f"    {key.name} = index_key({', '.join(arguments)})  # {key.evidence}"]
+    return lines if body or each.index_keys else [*lines, "    pass"]
+
+
+def _summary(plan: TablePlan, each: ClassPlan) -> str:
+    count = f"{len(each.rows)} row{'' if len(each.rows) == 1 else 's'}"
+    told = f"{plan.stored_type} {each.type!r}" if each.type is not None else "told by the key"
+    return f"{count} of {len(plan.table.rows)}, {told}.".replace("\\", "\\\\").replace('"', "'")
+
+
+def _header(plan: TablePlan, each: ClassPlan) -> list[str]:
+    first, *others = each.keys
+    options = [f"table={plan.variable}"]
+    options += [f"{role}={repr_(key.text)}" for role, key in zip(("pk", "sk"), first)]
+    if each.type is not None and each.type != each.name:
+        options.append(f"type={repr_(each.type)}")
+    if each.aliases:
+        options.append("aliases=(" + "".join(f"{repr_(alias)}, " for alias in each.aliases).rstrip() + ")")
+    if others:
+        shown = ["(" + ", ".join(repr_(key.text) for key in keys) + ("," if len(keys) == 1 else "") + ")" for keys in others]
+        options.append("also_keys=(" + ", ".join(shown) + ",)")
+    line = f"class {each.name}(Entity, {', '.join(options)}):"
+    if len(line) <= 120:
+        return [line]
+    return [f"class {each.name}(", "    Entity,", *(f"    {option}," for option in options), "):"]
+
+
+def _field(each: ClassPlan, field: FieldPlan, annotation: str) -> list[str]:
+    listed = each.limited.get(field.name)
+    if listed is not None:
+        annotation = annotation.replace("str", "Literal[" + ", ".join(map(repr_, listed)) + "]", 1)
+    arguments = ["default=None"] if field.optional else []
+    arguments += [f"name={repr_(field.attribute)}"] if field.attribute != field.name else []
+    call = "ttl" if field.ttl else "field"
+    value = f" = {call}({', '.join(arguments)})" if arguments else ""
+    line = f"    {field.name}: Field[{annotation}]{value}"
+    extra = "; its values are listed, for keys of other classes would match else" if listed is not None else ""
+    comment = f"{field.evidence}{extra}"
+    if len(line) + len(comment) + 4 <= 120:
+        return [f"{line}  # {comment}"]
+    return [*_comment(comment, "    "), line]
+
+
+def _enum(name: str, field: FieldPlan) -> list[str]:
+    lines = ["", "", f"class {name}(enum.Enum):", f'    """The values of {field.attribute} that were seen; others fail to be read."""', ""]
+    return [*lines, *(f"    {member or member_name(value)} = {repr_(value)}" for member, value in field.members)]
