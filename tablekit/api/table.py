@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -204,7 +204,7 @@ class Table(TableReads, TableWrites):
     # Being seen
 
     @contextmanager
-    def meter(self, callback: Callable[[Observation], Any] | None = None) -> Iterator[Meter]:
+    def meter(self, callback: Callable[[Observation], Any] | None = None) -> Generator[Meter]:
         """Add up what the requests of a block consume: ``with app.meter() as m``.
 
         Parameters:

@@ -267,7 +267,8 @@ def _without_text(annotation: Any, scope: dict[str, Any]) -> Any:
     if found == arguments:
         return annotation
     if origin is typing.Annotated:
-        return typing.Annotated[(*found, *annotation.__metadata__)]
+        parts: Any = (*found, *annotation.__metadata__)
+        return typing.Annotated[parts]
     if origin in (typing.Union, UnionType):
         return typing.Union[found]
     return origin[found]

@@ -162,7 +162,9 @@ def field(
     unique: bool = False,
     on_missing: Any = UNSET,
 ) -> Any:
-    """Say more about a field than its type: ``status: Field[Status] = field(default=Status.DRAFT)``.
+    """Say more about a field than its type.
+
+    ``status: Field[Status] = field(default=Status.DRAFT)``
 
     Parameters:
         default: a constant. A missing attribute reads as it. Mutable values are refused: use `factory`.

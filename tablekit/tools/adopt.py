@@ -24,6 +24,8 @@ from tablekit.tools.adopt_write import write_module
 
 __all__ = ["AdoptedTable", "Adoption", "adopt", "adopt_tables"]
 
+MOST_ROWS = 100_000
+"""Rows of a file or an export that are looked at, unless said otherwise."""
 MOST_LISTED = 24
 """So many values of a part may be listed to keep the keys of two classes apart."""
 
@@ -86,13 +88,18 @@ def adopt(
         source: a connected `Table` (a sample of it is read), the folder of an S3 export, a NoSQL Workbench model, or a
             file of rows in DynamoDB JSON or plain JSON. keys, schema: the key attributes, or a file with the table's
             definition, for rows that come without one. type_attribute: the attribute that holds the type, ``""`` for
-            none; else it is looked for. limit: rows to take at most; 2,000 of a live table. repair: read plain values
-            inside maps and lists of DynamoDB JSON as what they look like.
+            none; else it is looked for. limit: rows to take at most: 2,000 of a live table, else 100,000.
+            repair: read plain values inside maps and lists of DynamoDB JSON as what they look like.
 
     Raises `AdoptError` for what has to be asked; `ExportError`.
     """
     if isinstance(source, (str, Path)):
-        tables = read_source(source, keys=keys, schema=schema, limit=limit, repair=repair)
+        most = MOST_ROWS if limit is None else limit
+        tables = read_source(source, keys=keys, schema=schema, limit=most, repair=repair)
+        cut = f"only the first {most} rows were looked at"
+        tables = [
+            attrs.evolve(each, notes=(*each.notes, *((cut,) if len(each.rows) >= most else ()))) for each in tables
+        ]
     else:
         tables = [sample_table(source, limit=2000 if limit is None else limit)]
     return adopt_tables(tables, type_attribute=type_attribute)
@@ -143,7 +150,9 @@ def _limit(plan: TablePlan, verdicts: Sequence[RowVerdict]) -> list[RowVerdict] 
     """List the values of one part of the classes that match rows of others; None where that does not part them."""
     best = _ambiguous(verdicts)
     for each in sorted(_rivals(plan, verdicts), key=_generality, reverse=True):
-        for part in (part for key in each.keys[0] for part in key.parts if 0 < len(part.values) <= MOST_LISTED):
+        parts = [part for key in each.keys[0] for part in key.parts if 0 < len(part.values) <= MOST_LISTED]
+        # The more values a part has, the likelier they are a set of names than the one value of a small sample.
+        for part in sorted(parts, key=lambda part: -len(part.values)):
             if part.field in each.limited or part.spec:
                 continue
             each.limited[part.field] = tuple(sorted(part.values))

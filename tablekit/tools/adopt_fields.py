@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +14,7 @@ import attrs
 from tablekit._types import AttributeValue, Item
 from tablekit.codecs.numbers import read_decimal
 from tablekit.tools.adopt_keys import ATOM
-from tablekit.tools.adopt_names import member_name
+from tablekit.tools.adopt_names import counted, member_name
 
 __all__ = ["FieldPlan", "plan_field"]
 
@@ -55,7 +55,7 @@ def plan_field(name: str, attribute: str, rows: Sequence[Item], *, key: bool, tt
     tags = Counter(next(iter(value)) for value in values)
     missing = len(values) < len(rows)
     shown = ", ".join(f"{tag} in {count}" if len(tags) > 1 else tag for tag, count in tags.most_common())
-    evidence = [f"{shown}; {len(values)} of {len(rows)} rows"]
+    evidence = [f"{shown}; {len(values)} of {counted(len(rows), 'row')}"]
     if ttl and set(tags) <= {"N"}:
         return FieldPlan(
             name=name, attribute=attribute, annotation="datetime | None", optional=True, ttl=True,
@@ -129,17 +129,7 @@ def _remarks(values: Sequence[AttributeValue], tags: Mapping[str, int]) -> list[
     texts = [value["S"] for value in values if "S" in value]
     if not texts or set(tags) != {"S"}:
         return []
-    if all(_NUMBER.fullmatch(text) for text in texts):
-        return ["numbers as text"]
-    if all(text.lower() in ("true", "false") for text in texts):
-        return ["booleans as text"]
-    if all(_TIME.fullmatch(text) for text in texts):
-        return ["times as text; datetime would write another form of them"]
-    if all(_is_json(text) for text in texts):
-        return ["JSON as text"]
-    if all(ATOM.fullmatch(text) and len(text) == 36 for text in texts):
-        return ["UUIDs; UUID would write them in small letters"]
-    return []
+    return next(([remark] for looks, remark in _LOOKS if all(map(looks, texts))), [])
 
 
 def _is_json(text: str) -> bool:
@@ -150,3 +140,16 @@ def _is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_uuid(text: str) -> bool:
+    return len(text) == 36 and ATOM.fullmatch(text) is not None
+
+
+_LOOKS: tuple[tuple[Callable[[str], object], str], ...] = (
+    (_NUMBER.fullmatch, "numbers as text"),
+    (re.compile("(?i)true|false").fullmatch, "booleans as text"),
+    (_TIME.fullmatch, "times as text; datetime would write another form of them"),
+    (_is_json, "JSON as text"),
+    (_is_uuid, "UUIDs; UUID would write them in small letters"),
+)

@@ -51,18 +51,18 @@ class _Reader:
         return found
 
     def value(self) -> Any:
-        kind, token = self.take()
-        if token == "[":
+        kind, mark = self.take()
+        if mark == "[":
             return self._list()
-        if token == "{":
+        if mark == "{":
             inner = self.block()
             self.take()
             return inner
         # What is called or indexed is an expression, and no constant.
         while self.peek()[1] in ("(", "["):
             self._skip()
-            token = ""
-        return _plain(token) if kind in ("text", "word") else None
+            mark = ""
+        return _plain(mark) if kind in ("text", "word") else None
 
     def _list(self) -> list[Any]:
         found: list[Any] = []
@@ -77,8 +77,8 @@ class _Reader:
     def _skip(self) -> None:
         depth = 0
         while self.peek()[1]:
-            token = self.take()[1]
-            depth += (token in "([{") - (token in ")]}")
+            mark = self.take()[1]
+            depth += (mark in "([{") - (mark in ")]}")
             if depth == 0:
                 return
 
@@ -128,9 +128,8 @@ def _key_schema(block: Mapping[str, Any]) -> list[dict[str, str]]:
         for name, kind in (("hash_key", "HASH"), ("range_key", "RANGE"))
         if block.get(name)
     ]
-    for each in block.get("key_schema", []):
-        keys.append({"AttributeName": each["attribute_name"], "KeyType": each["key_type"]})
-    return keys
+    named = block.get("key_schema", [])
+    return keys + [{"AttributeName": each["attribute_name"], "KeyType": each["key_type"]} for each in named]
 
 
 def _index(block: Mapping[str, Any]) -> dict[str, Any]:

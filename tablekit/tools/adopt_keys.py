@@ -96,7 +96,9 @@ class KeyReader:
             elif not _valued(text):
                 others = "\0".join(str(item.get(other)) for other in self._names if other != name)
                 singles.setdefault(text, set()).add(others)
-        repeated = bool(singles) and len(singles) <= MANY_LABELS // 3 and all(len(each) > 1 for each in singles.values())
+        repeated = (
+            bool(singles) and len(singles) <= MANY_LABELS // 3 and all(len(each) > 1 for each in singles.values())
+        )
         kept = {word: frozenset(others) for word, others in singles.items()}
         return _Seen(delimiter, firsts, places, kept, bool(firsts), repeated)
 

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from tablekit.api.entity import Entity
 
-__all__ = ["class_name", "field_name", "member_name", "unused"]
+__all__ = ["class_name", "counted", "field_name", "member_name", "unused"]
 
 _USED = (
     "Any Decimal Entity Field GlobalIndex Literal LocalIndex Table datetime enum field index_key ttl self source aio "
@@ -17,7 +17,7 @@ _USED = (
 )
 """What a written class body refers to, and what no field may hide."""
 RESERVED = frozenset(_USED.split()) | {name for name in dir(Entity) if not name.startswith("_")}
-_DULL = frozenset("meta metadata info details detail data root profile a main".split())
+_DULL = frozenset(["meta", "metadata", "info", "details", "detail", "data", "root", "profile", "a", "main"])
 """Labels that say nothing of what a row is."""
 
 
@@ -28,8 +28,8 @@ def words(text: str) -> list[str]:
 
 
 def field_name(attribute: str) -> str:
-    """The name of the field for an attribute: the same where Python allows it and it begins in small letters."""
-    if attribute.isidentifier() and attribute.isascii() and attribute[0].islower():
+    """The name of the field for an attribute: the same where it is a name in small letters already."""
+    if attribute.isidentifier() and attribute.isascii() and attribute.islower() and attribute[0] != "_":
         name = attribute
     else:
         name = "_".join(words(attribute)).lower() or "attribute"
@@ -57,6 +57,11 @@ def member_name(value: str) -> str:
     if not name:
         return ""
     return f"V_{name}" if name[0].isdigit() or keyword.iskeyword(name) or name in ("NAME", "VALUE", "MRO") else name
+
+
+def counted(number: int, word: str) -> str:
+    """A number with its word: 1 row, 2 rows."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def unused(name: str, taken: Collection[str]) -> str:

@@ -10,7 +10,7 @@ from tablekit._types import Item
 from tablekit.definition.indexes import Index
 from tablekit.tools.adopt_fields import FieldPlan, plan_field
 from tablekit.tools.adopt_keys import KeyReader, Shape, text_of
-from tablekit.tools.adopt_names import class_name, field_name, unused
+from tablekit.tools.adopt_names import class_name, counted, field_name, unused, words
 from tablekit.tools.adopt_tables import SourceTable
 from tablekit.tools.adopt_templates import KeyPart, KeyTemplate, TemplateFinder, join_tail
 from tablekit.tools.adopt_types import RowGroup, TypeAttribute, describe_shape, group_rows, key_like
@@ -101,7 +101,7 @@ def plan_table(
         bare = collapse and group.type is None
         keys = [finder.bare()] if bare else _unlike(finder.of_shape(group, shape) for shape in group.rows)
         _add(planned, group, keys, reader)
-    classes = [_class(table, group, keys, taken) for group, keys in planned]
+    classes = [_class(table, group, keys, taken, found.name) for group, keys in planned]
     stored = found.name or _free_type(table)
     return TablePlan(table, variable, found, stored, _separator(table, reader, classes), classes)
 
@@ -162,8 +162,8 @@ def _variety(
     mine, first = next(iter(group.rows)), next(iter(other.rows))
     if mine != first and _tidy(mine) == _tidy(first):
         longer = len(group.items) > sum(len(rows) for rows in other.rows.values())
-        group_note = f"{len(group.items)} rows have {describe_keys(keys)!r}: the label is not spelt as in the others"
-        other.notes.append(group_note)
+        rows = counted(len(group.items), "row")
+        other.notes.append(f"{rows} with {describe_keys(keys)!r}: the label is not spelt as in the others")
         return [keys, *theirs] if longer else [*theirs, keys]
     return None
 
@@ -196,25 +196,32 @@ def _separator(table: SourceTable, reader: KeyReader, classes: Iterable[ClassPla
         return None
     (delimiter,) = found
     assert delimiter is not None
-    texts = (text for each in classes for keys in each.keys for key in keys for part in key.parts for text in part.values)
+    texts = (
+        text for each in classes for keys in each.keys for key in keys for part in key.parts for text in part.values
+    )
     return None if any(delimiter in text for text in texts) else delimiter
 
 
 # One class
 
 
-def _class(table: SourceTable, group: RowGroup, keys: list[tuple[KeyTemplate, ...]], taken: set[str]) -> ClassPlan:
+def _class(
+    table: SourceTable,
+    group: RowGroup,
+    keys: list[tuple[KeyTemplate, ...]],
+    taken: set[str],
+    type_attribute: str | None,
+) -> ClassPlan:
     rows = group.items
     name = unused(_name(group, keys[0]) or class_name([table.name]) or "Row", taken)
     taken.add(name)
     notes = list(group.notes)
-    for other in keys[1:]:
-        notes.append(f"rows under {describe_keys(other)!r} are read as well, and keep their keys")
+    notes += [f"rows under {describe_keys(other)!r} are read as well, and keep their keys" for other in keys[1:]]
     for shape, some in group.rows.items():
         where = describe_shape(shape, table.key_names)
-        notes.append(f"{len(some)} rows with keys like {where}")
+        notes.append(f"{counted(len(some), 'row')} with keys like {where}")
     templated = _index_templates(table, rows, keys[0])
-    fields = _fields(table, group, keys, templated)
+    fields = _fields(table, group, keys, {*templated, *((type_attribute,) if type_attribute else ())})
     index_keys = _index_keys(table, rows, templated, {plan.name for plan in fields})
     return ClassPlan(name, group.type, group.aliases, keys, fields, index_keys, notes, rows)
 
@@ -231,10 +238,10 @@ def _fields(
     table: SourceTable,
     group: RowGroup,
     keys: Sequence[tuple[KeyTemplate, ...]],
-    templated: Mapping[str, KeyTemplate],
+    written: set[str],
 ) -> list[FieldPlan]:
     rows, fields = group.items, dict[str, FieldPlan]()
-    skipped = {*table.key_names, *templated}
+    skipped = {*table.key_names, *written}
     optional = frozenset(name for key in keys[0] for name in key.optional)
     first = {part.field: part for key in keys[0] for part in key.parts}
     for key in (key for each in keys for key in each):
@@ -243,30 +250,12 @@ def _fields(
                 fields[part.field] = _key_field(part, rows, keys, first, optional)
     names = dict.fromkeys(name for item in rows for name in item)
     held = {plan.attribute for plan in fields.values()}
-    typed = _type_names(group, rows)
     for name in names:
-        if name in skipped or name in held or name in typed or "[" in name or "]" in name:
+        if name in skipped or name in held or "[" in name or "]" in name:
             continue
         free = unused(field_name(name), fields)
         fields[free] = plan_field(free, name, rows, key=False, ttl=name == table.ttl)
     return list(fields.values())
-
-
-def _type_names(group: RowGroup, rows: Sequence[Item]) -> set[str]:
-    """The attribute that holds the type; it is the one that has it in every typed row."""
-    if group.type is None:
-        return set()
-    spellings = {group.type, *group.aliases}
-    return {
-        name
-        for name in {name for item in rows for name in item}
-        if all(text_of(item, name) in spellings or name not in item for item in rows) and key_word(name)
-    }
-
-
-def key_word(name: str) -> bool:
-    """Whether an attribute is called as types are."""
-    return "type" in name.lower() or name.lower() in ("kind", "class", "model", "et", "__edb_e__")
 
 
 def _key_field(
@@ -296,15 +285,15 @@ def _nullable(annotation: str) -> str:
 # Keys in indexes
 
 
-def _index_templates(
-    table: SourceTable, rows: Sequence[Item], keys: Sequence[KeyTemplate]
-) -> dict[str, KeyTemplate]:
+def _index_templates(table: SourceTable, rows: Sequence[Item], keys: Sequence[KeyTemplate]) -> dict[str, KeyTemplate]:
     """Templates for attributes that are kept for indexes only, where all rows that could have them do."""
     counts: dict[str, int] = {}
     for index in table.indexes:
         for name in index.keys:
             counts[name] = counts.get(name, 0) + 1
-    candidates = [name for name, count in counts.items() if count == 1 and key_like(name) and name not in table.key_names]
+    candidates = [
+        name for name, count in counts.items() if count == 1 and key_like(name) and name not in table.key_names
+    ]
     found: dict[str, KeyTemplate] = {}
     ignored = frozenset(candidates)
     for name in candidates:
@@ -346,7 +335,7 @@ def _index_keys(
             pk = None
         written = any(key in templated for key in index.keys)
         how = "written by its template" if written else "its keys are attributes of the row"
-        found.append(IndexKeyPlan(name, index.name, pk, sk, f"{having} of {len(rows)} rows are in it; {how}"))
+        found.append(IndexKeyPlan(name, index.name, pk, sk, f"{having} of {counted(len(rows), 'row')} in it; {how}"))
     return found
 
 
@@ -355,5 +344,5 @@ def _side(names: Sequence[str], templated: Mapping[str, KeyTemplate]) -> str | N
 
 
 def _member(index: Index) -> str:
-    name = field_name(index.name.lower())
+    name = "_".join(words(index.name)).lower() or "index"
     return name if name.startswith("by_") else f"by_{name}"

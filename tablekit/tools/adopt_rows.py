@@ -10,6 +10,7 @@ import attrs
 from tablekit._types import AttributeValue, Item
 from tablekit.codecs.base import ValueProblem
 from tablekit.codecs.compare import equal_wire
+from tablekit.tools.adopt_names import counted
 from tablekit.tools.adopt_tables import AdoptError, BadRow
 from tablekit.wire.plain import as_item, is_wire_value, wire_item, wire_of_plain, wire_value
 
@@ -118,9 +119,9 @@ def read_rows(given: Iterable[Placed], key_names: Sequence[str], *, repair: bool
         rows.add(place, row)
     notes: list[str] = []
     if rows.twice:
-        notes.append(f"{rows.twice} rows have the key of a row before them; each key is taken once.")
+        notes.append(f"{counted(rows.twice, 'row')} with the key of a row before it; each key is taken once")
     if rows.repaired:
-        notes.append(f"{rows.repaired} rows hold values without wire types inside maps or lists; they were repaired.")
+        notes.append(f"{counted(rows.repaired, 'row')} with values without wire types inside maps or lists; repaired")
     return ReadRows(tuple(rows.rows.values()), tuple(rows.bad), tuple(notes))
 
 
@@ -140,7 +141,11 @@ def guess_keys(given: Sequence[Placed], source: str) -> tuple[tuple[str, ...], s
     alone = [name for name in scalars if _unique(rows, (name,))]
     if len(alone) == 1:
         return (alone[0],), f"the key is taken to be {alone[0]!r}, the only attribute of all rows that tells them apart"
-    hint = f"Any of {', '.join(map(repr, alone))} tells the rows apart." if alone else "No attribute alone tells them apart."
+    hint = (
+        f"Any of {', '.join(map(repr, alone))} tells the rows apart."
+        if alone
+        else "No attribute alone tells them apart."
+    )
     raise AdoptError(
         f"{source} has rows and no definition of the table, so that its key is not known. {hint} Say it: "
         "--keys PK,SK (keys=('PK', 'SK')), or give the definition: --schema FILE."

@@ -98,13 +98,13 @@ def _line(place: Path, number: int, line: str) -> Any:
 def _row_lists(content: Any, stem: str) -> list[tuple[str, list[Placed]]]:
     """The rows of a file, by table."""
     if isinstance(content, list):
-        return [(stem, _placed(cast("list[Any]", content)))]
+        return [(stem, _placed(content))]
     if isinstance(content, Mapping):
         found = cast("Mapping[str, Any]", content)
         for name in ("Items", "items", "Responses", "RequestItems"):
             inner = found.get(name)
             if isinstance(inner, list):
-                return [(stem, _placed(cast("list[Any]", inner)))]
+                return [(stem, _placed(inner))]
             if isinstance(inner, Mapping):
                 return _row_lists(inner, stem)
         if found and all(isinstance(rows, list) for rows in found.values()):
@@ -119,13 +119,13 @@ def _placed(rows: Sequence[Any]) -> list[Placed]:
 
 def _unwrapped(row: Any) -> Any:
     """The row inside ``{"PutRequest": {"Item": ...}}``, ``{"Put": {"Item": ...}}`` and ``{"Item": ...}``."""
-    for name in ("PutRequest", "Put", "Item"):
-        if isinstance(row, Mapping) and list(row) == [name] or (name == "Put" and isinstance(row, Mapping) and name in row):
-            inner: Any = cast("Mapping[str, Any]", row)[name]
-            return _unwrapped(inner) if name != "Item" else inner
-    if isinstance(row, Mapping) and isinstance(row.get("Item"), Mapping) and "TableName" in row:
-        return cast("Mapping[str, Any]", row)["Item"]
-    return row
+    if not isinstance(row, Mapping):
+        return row
+    held = cast("Mapping[str, Any]", row)
+    if len(held) == 1 and next(iter(held)) in ("PutRequest", "Put"):
+        return _unwrapped(next(iter(held.values())))
+    item = held.get("Item")
+    return item if isinstance(item, Mapping) and set(held) <= {"Item", "TableName"} else row
 
 
 def _without_definition(
@@ -139,9 +139,9 @@ def _without_definition(
             raise AdoptError(f"{schema} defines several tables ({names}), and none is called {name!r}. Leave one.")
         table = chosen[0]
     else:
-        names, why = (tuple(keys), "the key is the one that was given") if keys else guess_keys(rows, name)
-        sk = names[1] if len(names) > 1 else None
-        table = SourceTable(name=name, pk=names[0], sk=sk, notes=(why, "no indexes are known: give the definition"))
+        key_names, why = (tuple(keys), "the key is the one that was given") if keys else guess_keys(rows, name)
+        sk = key_names[1] if len(key_names) > 1 else None
+        table = SourceTable(name=name, pk=key_names[0], sk=sk, notes=(why, "no indexes are known: give the definition"))
     read = read_rows(rows, table.key_names, repair=repair)
     types = dict(table.key_types)
     if schema is None and read.rows:

@@ -15,8 +15,8 @@ from tablekit.tools.adopt_tables import AdoptError, SourceTable
 __all__ = ["RowGroup", "TypeAttribute", "find_type_attribute", "group_rows", "key_like"]
 
 _WORDS = frozenset(
-    "type entitytype entity et itemtype rowtype recordtype objecttype doctype documenttype modeltype model kind class "
-    "typename discriminator edbe".split()
+    ["type", "entitytype", "entity", "et", "itemtype", "rowtype", "recordtype", "objecttype", "doctype", "documenttype"]
+    + ["modeltype", "model", "kind", "class", "typename", "discriminator", "edbe"]
 )
 """How type attributes are called, in small letters and without anything else."""
 COVERAGE = 0.5
@@ -87,7 +87,7 @@ def find_type_attribute(table: SourceTable, chosen: str | None = None) -> TypeAt
         rows = sum(text_of(item, good[0]) is not None for item in table.rows)
         evidence.insert(0, f"{good[0]!r} holds the type: {rows} of {len(table.rows)} rows have it")
     elif not verdicts:
-        evidence.append("no attribute is called as types are")
+        evidence.append("no attribute is called as types are: classes are told by the shapes of keys")
     return TypeAttribute(good[0] if good else None, tuple(evidence))
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from tablekit.definition.indexes import Index
 from tablekit.tools.adopt_fields import FieldPlan
-from tablekit.tools.adopt_names import class_name, member_name, unused
+from tablekit.tools.adopt_names import class_name, counted, unused
 from tablekit.tools.adopt_plan import ClassPlan, TablePlan
+from tablekit.tools.adopt_templates import KeyTemplate
+from tablekit.tools.adopt_types import LONGEST
 
 __all__ = ["write_module"]
 
@@ -22,8 +24,9 @@ def write_module(plans: Sequence[TablePlan], report: Sequence[str]) -> str:
         report: lines for the docstring: what was read, what could not be.
     """
     taken = {each.name for plan in plans for each in plan.classes}
-    body = [line for plan in plans for line in _table(plan, taken)]
-    return "\n".join([*_head(report), *_imports("\n".join(body)), "", *body, ""])
+    # One blank line after imports, two between what follows.
+    body = [line for plan in plans for line in _table(plan, taken)][1:]
+    return "\n".join([*_head(report), *_imports("\n".join(body)), *body, ""])
 
 
 def _head(report: Sequence[str]) -> list[str]:
@@ -61,9 +64,9 @@ def _imports(body: str) -> list[str]:
 
 def _table(plan: TablePlan, taken: set[str]) -> list[str]:
     table = plan.table
-    lines = [""]
+    lines = ["", ""]
     for note in (*plan.type_attribute.evidence, *table.notes, *plan.notes):
-        lines += _comment(f"{note}.")
+        lines += _comment(f"{note[0].upper()}{note[1:]}.")
     if plan.separator is None:
         lines += _comment("separator=None: values of keys hold what parts others, or there is nothing that parts.")
     options = [repr_(table.name), f"pk={repr_(table.pk)}", f"sk={repr_(table.sk)}"]
@@ -126,7 +129,7 @@ def _class(plan: TablePlan, each: ClassPlan, taken: set[str]) -> list[str]:
             lines += _enum(name, field)
     lines += ["", ""]
     for note in each.notes:
-        lines += _comment(f"{note}.")
+        lines += _comment(f"{note[0].upper()}{note[1:]}.")
     lines += _header(plan, each)
     lines.append(f'    """{_summary(plan, each)}"""')
     lines.append("")
@@ -136,13 +139,15 @@ def _class(plan: TablePlan, each: ClassPlan, taken: set[str]) -> list[str]:
         arguments = [repr_(key.index)]
         arguments += [f"pk={repr_(key.pk)}"] if key.pk is not None else []
         arguments += [f"sk={repr_(key.sk)}"] if key.sk is not None else []
-        lines += [f"    {key.name} = index_key({', '.join(arguments)})  # {key.evidence}"]
+        lines += _commented(f"    {key.name} = index_key({', '.join(arguments)})", key.evidence)
     return lines if body or each.index_keys else [*lines, "    pass"]
 
 
 def _summary(plan: TablePlan, each: ClassPlan) -> str:
-    count = f"{len(each.rows)} row{'' if len(each.rows) == 1 else 's'}"
-    told = f"{plan.stored_type} {each.type!r}" if each.type is not None else "told by the key"
+    count = counted(len(each.rows), "row")
+    told = "told by the key"
+    if each.type is not None:
+        told = f"{plan.stored_type} {each.type if len(each.type) < LONGEST else each.type[:LONGEST] + '...'!r}"
     return f"{count} of {len(plan.table.rows)}, {told}.".replace("\\", "\\\\").replace('"', "'")
 
 
@@ -155,12 +160,16 @@ def _header(plan: TablePlan, each: ClassPlan) -> list[str]:
     if each.aliases:
         options.append("aliases=(" + "".join(f"{repr_(alias)}, " for alias in each.aliases).rstrip() + ")")
     if others:
-        shown = ["(" + ", ".join(repr_(key.text) for key in keys) + ("," if len(keys) == 1 else "") + ")" for keys in others]
-        options.append("also_keys=(" + ", ".join(shown) + ",)")
+        options.append("also_keys=(" + ", ".join(map(_pair, others)) + ",)")
     line = f"class {each.name}(Entity, {', '.join(options)}):"
     if len(line) <= 120:
         return [line]
     return [f"class {each.name}(", "    Entity,", *(f"    {option}," for option in options), "):"]
+
+
+def _pair(keys: Sequence[KeyTemplate]) -> str:
+    texts = ", ".join(repr_(key.text) for key in keys)
+    return f"({texts},)" if len(keys) == 1 else f"({texts})"
 
 
 def _field(each: ClassPlan, field: FieldPlan, annotation: str) -> list[str]:
@@ -174,11 +183,16 @@ def _field(each: ClassPlan, field: FieldPlan, annotation: str) -> list[str]:
     line = f"    {field.name}: Field[{annotation}]{value}"
     extra = "; its values are listed, for keys of other classes would match else" if listed is not None else ""
     comment = f"{field.evidence}{extra}"
+    return _commented(line, comment)
+
+
+def _commented(line: str, comment: str) -> list[str]:
     if len(line) + len(comment) + 4 <= 120:
         return [f"{line}  # {comment}"]
     return [*_comment(comment, "    "), line]
 
 
 def _enum(name: str, field: FieldPlan) -> list[str]:
-    lines = ["", "", f"class {name}(enum.Enum):", f'    """The values of {field.attribute} that were seen; others fail to be read."""', ""]
-    return [*lines, *(f"    {member or member_name(value)} = {repr_(value)}" for member, value in field.members)]
+    told = f'    """The values of {field.attribute} that were seen; others fail to be read."""'
+    lines = ["", "", f"class {name}(enum.Enum):", told, ""]
+    return [*lines, *(f"    {member} = {repr_(value)}" for member, value in field.members)]

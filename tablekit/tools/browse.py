@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import attrs
 
@@ -74,30 +74,30 @@ def browse_query(
     """
     if pk is None and not scan:
         raise RequestError("Name a partition with pk=, or say scan=True: a scan reads and bills the whole table.")
-    if type is not None:
-        schema = app.by_type.get(type)
-        if schema is None:
-            known = ", ".join(sorted(app.entities)) or "none"
-            raise RequestError(f"No class has the type {type!r} (types: {known}).")
-        query: Query[Any] = _of_type(app, schema, pk, index, scan=scan)
-        return query
-    query: Query[Any] = app.scan() if scan else app.query(pk=pk, index=index)
-    return query.raw()
+    if type is None:
+        query = app.scan() if scan else app.query(pk=pk, index=index)
+        return query.raw()
+    schema = app.by_type.get(type)
+    if schema is None:
+        known = ", ".join(sorted(app.entities)) or "none"
+        raise RequestError(f"No class has the type {type!r} (types: {known}).")
+    # The schema holds the class as a plain type; that it is an entity of this table is known of it.
+    entity: Any = schema.entity
+    return app.scan(entity) if scan else app.query(entity, index=index, **_parts(schema, pk, index))
 
 
-def _of_type(app: Table, schema: EntitySchema, pk: Any, index: str | None, *, scan: bool) -> Query[Any]:
-    if scan:
-        return cast("Query[Any]", app.scan(schema.entity))
-    keys = (schema.pk,)
+def _parts(schema: EntitySchema, pk: Any, index: str | None) -> dict[str, Any]:
+    """The fields that a partition key of a class spells."""
+    key = schema.pk
     if index is not None:
-        found = [key for key in schema.index_keys.values() if key.index.name == index]
+        found = [each for each in schema.index_keys.values() if each.index.name == index]
         if not found:
             raise RequestError(f"{schema.name} is not in index {index!r}.")
-        keys = found[0].pk[:1]
-    parts = keys[0].match({keys[0].type: pk})
+        key = found[0].pk[0]
+    parts = key.match({key.type: pk})
     if parts is None:
-        raise RequestError(f"{schema.name} has no rows under {pk!r}: its partition key is {keys[0].template.text!r}.")
-    return cast("Query[Any]", app.query(schema.entity, index=index, **parts))
+        raise RequestError(f"{schema.name} has no rows under {pk!r}: its partition key is {key.template.text!r}.")
+    return parts
 
 
 def browse(

@@ -192,7 +192,8 @@ class _Check:
             found.append(("nearly-full", f"{_type_of(self.registry, item)}.{heaviest}"))
         stored = item.get(self.registry.type_attribute)
         if stored is None or "S" not in stored:
-            return [*found, ("untyped", "")]
+            told = self.registry.infer(item) if stored is None and self.registry.untyped == "infer" else None
+            return [*found, *(self._look_closer(told, item) if told is not None else [("untyped", "")])]
         name = stored["S"]
         if name.startswith("tablekit:"):
             return found  # our own guard rows, markers and shard counts
@@ -204,7 +205,7 @@ class _Check:
 
     def _look_closer(self, schema: EntitySchema, item: Item) -> list[tuple[Kind, str]]:
         found: list[tuple[Kind, str]] = []
-        if any(key.match(item.get(key.attribute, {})) is None for key in schema.keys):
+        if schema.spelled(item) is None:
             found.append(("key-template", schema.type))
         if schema.ttl is not None and _milliseconds(item.get(schema.ttl.attribute)):
             found.append(("ttl-milliseconds", f"{schema.type}.{schema.ttl.name}"))

@@ -227,21 +227,21 @@ def test_the_quota_never_exceeds_its_capacity():
     assert sum(quota.take(5) for _ in range(200)) == 100
 
 
-values = st.recursive(
-    st.one_of(
-        st.builds(lambda text: {"S": text}, st.text()),
-        st.builds(lambda number: {"N": str(number)}, st.integers()),
-        st.builds(lambda raw: {"B": raw}, st.binary()),
-        st.builds(lambda raw: {"BS": raw}, st.lists(st.binary(), min_size=1, max_size=3)),
-        st.just({"NULL": True}),
-        st.builds(lambda flag: {"BOOL": flag}, st.booleans()),
-    ),
-    lambda inner: st.one_of(
-        st.builds(lambda parts: {"L": parts}, st.lists(inner, max_size=3)),
-        st.builds(lambda parts: {"M": parts}, st.dictionaries(st.text(), inner, max_size=3)),
-    ),
-    max_leaves=8,
+def deeper(inner):
+    """Lists and maps of values."""
+    lists, maps = st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)
+    return st.one_of(st.builds(lambda parts: {"L": parts}, lists), st.builds(lambda parts: {"M": parts}, maps))
+
+
+scalars = st.one_of(
+    st.builds(lambda text: {"S": text}, st.text()),
+    st.builds(lambda number: {"N": str(number)}, st.integers()),
+    st.builds(lambda raw: {"B": raw}, st.binary()),
+    st.builds(lambda raw: {"BS": raw}, st.lists(st.binary(), min_size=1, max_size=3)),
+    st.just({"NULL": True}),
+    st.builds(lambda flag: {"BOOL": flag}, st.booleans()),
 )
+values = st.recursive(scalars, deeper, max_leaves=8)
 
 
 @given(st.dictionaries(st.text(min_size=1), values, max_size=5))

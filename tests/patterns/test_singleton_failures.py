@@ -22,7 +22,7 @@ def logged(caplog):
 
 
 def test_r50_a_missing_row_is_cached_for_the_ttl(stub, caplog):
-    """R50a: no row gives the safe values, ``source="default"``, for the whole time to live; logged once."""
+    """R50 (a): no row gives the safe values, ``source="default"``, for the whole time to live; logged once."""
     flags, clock = stubbed(stub)
     stub.always("GetItem", ok({}))
     for _ in range(3):
@@ -34,7 +34,7 @@ def test_r50_a_missing_row_is_cached_for_the_ttl(stub, caplog):
 
 
 def test_r50_a_throttled_first_read_is_not_taken_for_a_missing_row(stub, caplog):
-    """R50b: a first read that fails gives the safe values for a moment only, with the problem; logged once."""
+    """R50 (b): a first read that fails gives the safe values for a moment only, with the problem; logged once."""
     flags, clock = stubbed(stub)
     stub.script("GetItem", throttled(), throttled(), found())
     first = flags.get()
@@ -49,7 +49,7 @@ def test_r50_a_throttled_first_read_is_not_taken_for_a_missing_row(stub, caplog)
 
 
 def test_r50_a_throttled_refresh_serves_the_last_good_values(stub, caplog):
-    """R50c: after a good read, a failed one gives the last values as stale, retried after a short while."""
+    """R50 (c): after a good read, a failed one gives the last values as stale, retried after a short while."""
     flags, clock = stubbed(stub)
     stub.script("GetItem", found(), throttled(), found(revision={"N": "2"}))
     flags.get()
@@ -67,7 +67,7 @@ def test_r50_a_throttled_refresh_serves_the_last_good_values(stub, caplog):
 
 @pytest.mark.parametrize("policy", ["default", "raise"])
 def test_r50_access_denied_is_never_silent(stub, caplog, policy):
-    """R50d: without permission the error is raised, or the safe values come with the problem and one log line."""
+    """R50 (d): without permission the error is raised, or the safe values come with the problem and one log line."""
     flags, _ = stubbed(stub, on_failure=policy)
     stub.always("GetItem", denied())
     for _ in range(3):
