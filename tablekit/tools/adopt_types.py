@@ -15,9 +15,10 @@ from tablekit.tools.adopt_tables import AdoptError, SourceTable
 __all__ = ["RowGroup", "TypeAttribute", "find_type_attribute", "group_rows", "key_like"]
 
 _WORDS = frozenset(
-    ["type", "entitytype", "entity", "et", "itemtype", "rowtype", "recordtype", "objecttype", "doctype", "documenttype"]
-    + ["modeltype", "model", "kind", "class", "typename", "discriminator", "edbe"]
-)
+    word + suffix
+    for word in ("type", "entitytype", "entity", "et", "itemtype", "rowtype", "recordtype", "objecttype", "doctype")
+    for suffix in ("", "name")
+) | {"documenttype", "modeltype", "model", "kind", "class", "discriminator", "edbe"}
 """How type attributes are called, in small letters and without anything else."""
 COVERAGE = 0.5
 """The share of rows that must have the attribute."""

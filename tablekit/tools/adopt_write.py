@@ -15,6 +15,9 @@ from tablekit.tools.adopt_types import LONGEST
 __all__ = ["write_module"]
 
 WIDTH = 118
+"""Characters of a line of comment."""
+WIDEST = 120
+"""Characters of a line of code."""
 
 
 def write_module(plans: Sequence[TablePlan], report: Sequence[str]) -> str:
@@ -139,7 +142,10 @@ def _class(plan: TablePlan, each: ClassPlan, taken: set[str]) -> list[str]:
         arguments = [repr_(key.index)]
         arguments += [f"pk={repr_(key.pk)}"] if key.pk is not None else []
         arguments += [f"sk={repr_(key.sk)}"] if key.sk is not None else []
-        lines += _commented(f"    {key.name} = index_key({', '.join(arguments)})", key.evidence)
+        line = f"    {key.name} = index_key({', '.join(arguments)})"
+        if len(line) > WIDEST:
+            line = f"    {key.name} = index_key(\n        {', '.join(arguments)}\n    )"
+        lines += _commented(line, key.evidence)
     return lines if body or each.index_keys else [*lines, "    pass"]
 
 
@@ -162,9 +168,12 @@ def _header(plan: TablePlan, each: ClassPlan) -> list[str]:
     if others:
         options.append("also_keys=(" + ", ".join(map(_pair, others)) + ",)")
     line = f"class {each.name}(Entity, {', '.join(options)}):"
-    if len(line) <= 120:
+    if len(line) <= WIDEST:
         return [line]
-    return [f"class {each.name}(", "    Entity,", *(f"    {option}," for option in options), "):"]
+    broken = [f"    {option}," for option in options]
+    if others and len(broken[-1]) > WIDEST:
+        broken[-1:] = ["    also_keys=(", *(f"        {_pair(keys)}," for keys in others), "    ),"]
+    return [f"class {each.name}(", "    Entity,", *broken, "):"]
 
 
 def _pair(keys: Sequence[KeyTemplate]) -> str:
@@ -183,11 +192,19 @@ def _field(each: ClassPlan, field: FieldPlan, annotation: str) -> list[str]:
     line = f"    {field.name}: Field[{annotation}]{value}"
     extra = "; its values are listed, for keys of other classes would match else" if listed is not None else ""
     comment = f"{field.evidence}{extra}"
-    return _commented(line, comment)
+    if len(line) <= WIDEST:
+        return _commented(line, comment)
+    if listed is not None:
+        values = ["    " * 3 + f"{repr_(each)}," for each in listed]
+        after = annotation.partition("]")[2]
+        inside = ["        Literal[", *values, f"        ]{after}"]
+        return [*_comment(comment, "    "), f"    {field.name}: Field[", *inside, f"    ]{value}"]
+    broken = [f"    {field.name}: Field[{annotation}] = {call}(", f"        {', '.join(arguments)}", "    )"]
+    return [*_comment(comment, "    "), *broken]
 
 
 def _commented(line: str, comment: str) -> list[str]:
-    if len(line) + len(comment) + 4 <= 120:
+    if len(line) + len(comment) + 4 <= WIDEST:
         return [f"{line}  # {comment}"]
     return [*_comment(comment, "    "), line]
 

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from tablekit._types import AttributeValue, Item
-from tablekit.codecs.base import TAG_WORDS, ValueProblem
+from tablekit.codecs.base import TAG_WORDS, ValueProblem, is_a
 from tablekit.codecs.freeform import encode_free
 from tablekit.codecs.numbers import read_decimal
 from tablekit.definition.schema import EntitySchema
@@ -90,7 +90,8 @@ def _each(row: Mapping[str, Any], read: Inside) -> Item:
 
 def is_wire_value(value: Any) -> bool:
     """Whether a value has the outer shape of DynamoDB JSON: one entry, whose name is a wire type."""
-    return isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in TAG_WORDS
+    found = _mapping(value)
+    return found is not None and len(found) == 1 and next(iter(found)) in TAG_WORDS
 
 
 def wire_value(value: Any, *, other: Inside | None = None) -> AttributeValue:
@@ -108,16 +109,22 @@ def wire_value(value: Any, *, other: Inside | None = None) -> AttributeValue:
     return {tag: _LEAVES[tag](inner)}
 
 
+def _mapping(value: Any) -> Mapping[str, Any] | None:
+    return value if isinstance(value, Mapping) else None
+
+
 def _shape(value: Any) -> str:
-    if not isinstance(value, Mapping):
+    found = _mapping(value)
+    if found is None:
         return f"a bare {type(value).__name__}"
-    return f"a map with {len(value)} entries" if len(value) != 1 else f"the entry {str(next(iter(value)))[:40]!r}"
+    return f"a map with {len(found)} entries" if len(found) != 1 else f"the entry {next(iter(found))[:40]!r}"
 
 
 def _map(inner: Any, other: Inside | None) -> dict[str, AttributeValue]:
-    if not isinstance(inner, Mapping):
+    found = _mapping(inner)
+    if found is None:
         raise ValueProblem(f"is of type M and holds a {type(inner).__name__}")
-    return _each(inner, lambda value: wire_value(value, other=other))
+    return _each(found, lambda value: wire_value(value, other=other))
 
 
 def _list(inner: Any, other: Inside | None) -> list[AttributeValue]:
@@ -133,7 +140,8 @@ def _list(inner: Any, other: Inside | None) -> list[AttributeValue]:
 def _sequence(inner: Any, tag: str) -> Sequence[Any]:
     if isinstance(inner, (str, bytes)) or not isinstance(inner, (Sequence, AbstractSet)):
         raise ValueProblem(f"is of type {tag} and holds a {type(inner).__name__}")
-    return list(inner)
+    members: Any = inner
+    return list(members)
 
 
 def _text(inner: Any) -> str:
@@ -153,7 +161,7 @@ def _number(inner: Any) -> str:
 
 
 def _binary(inner: Any) -> bytes:
-    if isinstance(inner, (bytes, bytearray, memoryview)):
+    if is_a(inner, (bytes, bytearray, memoryview)):
         return bytes(inner)
     if not isinstance(inner, str):
         raise ValueProblem(f"is of type B and holds a {type(inner).__name__}")
@@ -223,14 +231,13 @@ def plain_item(item: Mapping[str, AttributeValue]) -> dict[str, Any]:
 
 def _encode(value: Any) -> AttributeValue:
     """A plain value's attribute value; boto3's Binary is told by the bytes that it holds."""
-    if isinstance(value, Mapping):
-        return {"M": _each(value, _encode)}
-    if isinstance(value, (list, tuple)):
-        values: Sequence[Any] = value
-        return {"L": [_encode_at(number, each) for number, each in enumerate(values)]}
-    if isinstance(value, AbstractSet):
-        members: AbstractSet[Any] = value
-        return encode_free({_bare(each) for each in members})
+    found = _mapping(value)
+    if found is not None:
+        return {"M": _each(found, _encode)}
+    if is_a(value, (list, tuple)):
+        return {"L": [_encode_at(number, each) for number, each in enumerate(value)]}
+    if is_a(value, AbstractSet):
+        return encode_free({_bare(each) for each in value})
     return encode_free(_bare(value))
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from tablekit import Capabilities, Table
 from tests.support.engines import Engine
+from tests.support.loop_port import LoopPort
 from tests.support.models import app as workspace_app
-from tests.support.transports import TRANSPORT
+from tests.support.transports import AWAITED, TRANSPORT
 from tests.support.validation import RequestRecorder
 
 # dynalite sends no stored item with a failed condition, and has no transactions.
@@ -18,17 +19,24 @@ CAPABILITIES = {"dynalite": Capabilities(old_item=False, transactions=False, ttl
 Connect = Callable[[Table], Table]
 
 
-def connector(engine: Engine, table_name: str) -> Iterator[Connect]:
+def connector(
+    engine: Engine, table_name: str, *, transport: str = TRANSPORT, awaited: bool = AWAITED
+) -> Iterator[Connect]:
     """Connects tables to an engine under fresh names, creates them, and drops them in the end.
 
     The connection is the table's default one, so that threads of the test see it too.
+
+    Parameters:
+        transport: which of `Table.connect`. awaited: send the synchronous calls too through the awaited transport.
     """
     connected: list[Table] = []
 
     def connect(table: Table) -> Table:
         name = f"{table_name}-{len(connected)}"
         capabilities = CAPABILITIES.get(engine.name)
-        table.connect(name=name, capabilities=capabilities, transport=TRANSPORT, **engine.connect_options())
+        options = {"transport": transport, **engine.connect_options()}
+        port = LoopPort.of(**options) if awaited else None
+        table.connect(name=name, capabilities=capabilities, port=port, **options)
         table.create_table()
         connected.append(table)
         return table
