@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import click
 
+from tablekit.cli_adopt import adopt, workbench
 from tablekit.cli_context import Context, Tick, pass_context, reporting
 from tablekit.cli_reads import browse, cost, explain, flags
 from tablekit.tools import backfill as backfills
@@ -239,7 +240,7 @@ def schema(context: Context, compare: bool, kind: str, stream: str | None, delet
     raise SystemExit(1 if any(each.severity == "error" for each in found) else 0)
 
 
-for command in (browse, cost, explain, flags):
+for command in (adopt, browse, cost, explain, flags, workbench):
     main.add_command(command)
 
 

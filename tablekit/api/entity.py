@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 import attrs
 from typing_extensions import Never, Self, dataclass_transform
 
 from tablekit.api.aio_face import BoundClass, BoundEntity, class_verb, entity_verb
 from tablekit.api.keys import Key
+from tablekit.api.pydantic_bridge import core_schema_of
 from tablekit.api.query import Query
 from tablekit.definition.entity import EXTRA, EntityBase, schema_of
 from tablekit.definition.fields import field, ttl
@@ -260,6 +261,13 @@ class Entity(EntityBase, root=True):
         Raises `WrongEntityType`, `MissingEntityType`, `DecodeError`.
         """
         return decode_as(schema_of(cls), row_of(schema_of(cls), item))  # type: ignore[no-any-return]
+
+    # Not for the checkers: pydantic, if it is there, asks for it by name.
+    if not TYPE_CHECKING:
+
+        @classmethod
+        def __get_pydantic_core_schema__(cls, _source: Any, handler: Any) -> Any:
+            return core_schema_of(cls, handler)
 
 
 def _session(entity: Entity) -> Session:

@@ -15,7 +15,7 @@ from tablekit.definition.entity import EntityBase
 from tablekit.definition.registry import UnknownPolicy, UntypedPolicy
 from tablekit.errors import QueryError
 from tablekit.expressions.columns import Column
-from tablekit.expressions.conditions import Condition
+from tablekit.expressions.conditions import Condition, checked
 from tablekit.operations.dispatch import RawItem
 from tablekit.operations.driver import run
 from tablekit.operations.explain import Explanation, explain_query
@@ -76,7 +76,7 @@ class Query(Generic[E_co]):
         Raises `QueryError` when the query is run, for fields of a class that it does not ask for, for the key that it
         is read by, and for what an index does not hold.
         """
-        return self._with(where=(*self._spec.where, *conditions))
+        return self._with(where=(*self._spec.where, *map(checked, conditions)))
 
     def between(self, **field: tuple[Any, Any]) -> Self:
         """Only items whose sort key lies between two values of a field, both included: ``between(day=(a, b))``."""
@@ -147,7 +147,7 @@ class Query(Generic[E_co]):
         return self._with(untyped=policy)
 
     def raw(self) -> Query[E_co | RawItem]:
-        """Give rows of unknown type, and rows without a type, as `RawItem`."""
+        """Give rows of unknown type, rows without a type, and rows that cannot be decoded, as `RawItem`."""
         return Query(attrs.evolve(self._spec, raw=True))
 
     def hydrate(self) -> Self:

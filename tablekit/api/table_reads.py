@@ -97,7 +97,7 @@ class TableReads(TableDefinition):
         return Query[Any](self._spec(sources=self._sources(classes, chosen), index=chosen, parts=parts))
 
     def _index(self, name: str) -> Index:
-        found = self.indexes.get(name)
+        found = self.indexes.get(name) if isinstance(name, str) else None
         if found is None:
             known = ", ".join(sorted(self.indexes)) or "none"
             raise QueryError(f"Table {self.label!r} has no index {name!r}; it has: {known}.")

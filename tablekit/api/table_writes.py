@@ -12,6 +12,7 @@ from tablekit.definition.registry import TableDefinition
 from tablekit.definition.schema import EntitySchema
 from tablekit.operations.batch_write import Batching, write_all
 from tablekit.operations.driver import run
+from tablekit.operations.get_many import key_list
 from tablekit.operations.session import Session, SessionSource, session_for
 from tablekit.operations.transact_get import read_together
 from tablekit.operations.verbs import KeyBase
@@ -180,5 +181,5 @@ def _aio_session_for(schema: EntitySchema) -> Session:
 def _asked(keys: Sequence[Any]) -> tuple[Sequence[KeyBase[Any]], bool]:
     """The keys, and whether they came as one sequence."""
     if len(keys) == 1 and not isinstance(keys[0], KeyBase):
-        return list(keys[0]), True
+        return key_list(keys[0], "transact_get"), True
     return keys, False

@@ -111,7 +111,7 @@ class TransactionBase:
 
         An entity that did not change is no action, and has a reason without a code when others fail.
         """
-        verb = "save" if BASE in entity.__dict__ else "create"
+        verb = "save" if BASE in getattr(entity, "__dict__", ()) else "create"
         self._write(entity, verb, lambda: save_step(entity, self._now, condition=condition, guard=guard))
         return entity
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tablekit.codecs.base import is_a
 from tablekit.definition.build_fields import build_fields
 from tablekit.definition.build_keys import KeyBuilder
 from tablekit.definition.collect import Collected
@@ -51,6 +52,8 @@ def build_schema(
 def _check_type(cls: type[Any], type: Any, aliases: Any) -> None:
     if isinstance(aliases, str):
         raise wrong(cls, f"aliases={aliases!r} is one string; give a tuple, such as aliases=({aliases!r},).")
+    if not is_a(aliases, Sequence):
+        raise wrong(cls, f"aliases={aliases!r} is no tuple of names, such as aliases=('Doc',).")
     for name in (type, *aliases):
         if not isinstance(name, str) or not name.strip():
             raise wrong(cls, f"the stored type {name!r} is not a name. Give a plain string that is not empty.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tablekit._types import KeyType
@@ -66,8 +66,8 @@ class KeyBuilder:
     def also(self, declared: Any, own: tuple[KeyAttribute | None, ...]) -> tuple[tuple[KeyAttribute, ...], ...]:
         """Further keys under which rows are recognised. Raises `DefinitionError`."""
         attributes: list[tuple[str, Role]] = [(key.attribute, key.template.role) for key in own if key is not None]
-        if isinstance(declared, str):
-            raise wrong(self._cls, f"also_keys={declared!r} is one string; give a tuple of keys, {_ALSO}.")
+        if isinstance(declared, str) or not is_a(declared, Sequence):
+            raise wrong(self._cls, f"also_keys={declared!r} is no tuple of keys; give one, {_ALSO}.")
         found: list[tuple[KeyAttribute, ...]] = []
         for each in declared:
             texts: tuple[Any, ...] = (each,) if isinstance(each, str) else tuple(each)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 from typing_extensions import Never
 
 from tablekit._types import UNSET, Unset
-from tablekit.codecs.base import Codec
+from tablekit.codecs.base import Codec, is_a
 from tablekit.expressions.columns import Column
 
 __all__ = [
@@ -116,7 +116,8 @@ class Declaration:
 def _as_tuple(validator: Validator | Sequence[Validator] | None) -> tuple[Validator, ...]:
     if validator is None:
         return ()
-    return (validator,) if callable(validator) else tuple(validator)
+    # What is neither is refused with the class and the field named, when the class is made.
+    return (validator,) if callable(validator) or not is_a(validator, Sequence) else tuple(validator)
 
 
 @overload

@@ -17,11 +17,16 @@ Projection = Union[Literal["ALL", "KEYS_ONLY"], Sequence[str]]
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
 
 
+def _is_several(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
 def attribute_names(value: str | Sequence[str] | None, owner: str, role: str) -> tuple[str, ...]:
     """The attribute names of one side of a key, checked. Raises `DefinitionError`."""
     if value is None:
         return ()
-    names: tuple[Any, ...] = (value,) if isinstance(value, str) else tuple(value)
+    # What is no sequence is refused below, as one name that is no string.
+    names: tuple[Any, ...] = tuple(value) if _is_several(value) else (value,)
     for name in names:
         # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
         if not isinstance(name, str) or not 1 <= len(name.encode("utf-8", "replace")) <= 255:
@@ -63,7 +68,7 @@ class Index:
             raise DefinitionError(
                 f"Index {name!r}: one attribute stands twice in its key ({', '.join(self.keys)}).", owner=name
             )
-        if isinstance(projection, str) and projection not in ("ALL", "KEYS_ONLY"):
+        if projection not in ("ALL", "KEYS_ONLY") and not _is_several(projection):
             raise DefinitionError(
                 f"Index {name!r}: projection={projection!r} is not known. Give 'ALL', 'KEYS_ONLY', "
                 "or a list of attribute names to include.",

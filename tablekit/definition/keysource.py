@@ -21,15 +21,29 @@ class SourcePart(Protocol):
     """What generated code needs to know of a part; see `tablekit.definition.templates.Part`."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The field, dotted for a value inside it."""
+        ...
+
     @property
-    def spec(self) -> str: ...
+    def spec(self) -> str:
+        """The format, empty where there is none."""
+        ...
+
     @property
-    def text(self) -> KeyText: ...
+    def text(self) -> KeyText:
+        """How its values stand in a key."""
+        ...
+
     @property
-    def width(self) -> int | None: ...
+    def width(self) -> int | None:
+        """How many characters it always has; None where that differs."""
+        ...
+
     @property
-    def following(self) -> str: ...
+    def following(self) -> str:
+        """The literal after it."""
+        ...
 
 
 def compile_form(literals: Sequence[str], parts: Sequence[SourcePart], separator: str | None, limit: int) -> Form:

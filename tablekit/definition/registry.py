@@ -116,6 +116,11 @@ class TableDefinition:
             )
 
     def _add_index(self, index: Index) -> None:
+        if not isinstance(index, Index):
+            raise DefinitionError(
+                f"Table {self.label!r}: indexes= takes GlobalIndex and LocalIndex, not a {type(index).__name__}.",
+                owner=self.label,
+            )
         if index.name in self.indexes:
             raise DefinitionError(f"Table {self.label!r} has two indexes named {index.name!r}.", owner=self.label)
         if isinstance(index, LocalIndex):

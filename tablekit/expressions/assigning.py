@@ -101,6 +101,8 @@ def append_action(path: Path, values: Iterable[Any], *, front: bool) -> Action:
         raise _refusal(path, f"{verb} is for lists, and the field is {path.codec.name}; use add for a set")
     if isinstance(values, (str, bytes)):
         raise _refusal(path, f"{verb} takes a collection of elements; put the {type(values).__name__} into a list")
+    if not isinstance(values, Iterable):
+        raise _refusal(path, f"{verb} takes a collection of elements, not a {type(values).__name__}")
     elements = list(values)
     # A tuple's codec takes no list, and a list's no tuple.
     encoded = encode(path, tuple(elements) if path.codec.name.startswith("tuple") else elements)

@@ -158,6 +158,8 @@ def is_in_condition(path: Path, values: Iterable[Any]) -> Condition:
     """IN the values, each once; None and the empty set become what ``==`` makes of them."""
     if isinstance(values, (str, bytes)):
         raise _refusal(path, f"is_in takes a collection of values; put the {type(values).__name__} into a list")
+    if not isinstance(values, Iterable):
+        raise _refusal(path, f"is_in takes a collection of values, not a {type(values).__name__}")
     encoded: list[Value] = []
     others: list[Condition] = []
     seen: set[object] = set()
@@ -241,7 +243,7 @@ def size_of(path: Path) -> Size:
 
 def type_condition(path: Path, wire_type: str) -> Condition:
     """attribute_type."""
-    if wire_type not in _TYPES:
+    if not isinstance(wire_type, str) or wire_type not in _TYPES:
         raise _refusal(path, f"is_type takes one of {', '.join(_TYPES)}")
     return function("attribute_type", path, Value({"S": wire_type}, f"{path.hint}_type"))
 

@@ -30,6 +30,7 @@ __all__ = [
     "attribute_not_exists",
     "begins_with",
     "between",
+    "checked",
     "compare",
     "conjunction",
     "equals",
@@ -161,8 +162,17 @@ def any_of(*conditions: Condition) -> Condition:
 
 def conjunction(*conditions: Condition | None) -> Condition | None:
     """All of the conditions that are given; None when none is."""
-    given = [condition for condition in conditions if condition is not None]
+    given = [checked(condition) for condition in conditions if condition is not None]
     return _join("AND", given) if given else None
+
+
+def checked(condition: Any) -> Condition:
+    """A caller's condition. Raises `ExpressionError` for what is none, such as an expression as text."""
+    if not isinstance(condition, Condition):
+        raise ExpressionError(
+            f"a condition is made of columns, such as Document.status == ..., and is no {type(condition).__name__}"
+        )
+    return condition
 
 
 def _join(operator: Literal["AND", "OR"], conditions: Sequence[Condition]) -> Condition:
@@ -205,7 +215,7 @@ def paths(condition: Condition) -> list[Path]:
 
 def owners(condition: Condition) -> set[type[Any]]:
     """The entity classes whose columns a condition was made of."""
-    return {path.owner for path in paths(condition) if path.owner is not None}
+    return {path.owner for path in paths(checked(condition)) if path.owner is not None}
 
 
 def compare(target: Path | str, operator: Comparator, operand: AttributeValue | Value | Path, hint: str = "") -> Leaf:

@@ -10,77 +10,39 @@ import asyncio
 import functools
 import importlib
 import logging
-import os
-import weakref
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from abc import abstractmethod
+from collections.abc import Awaitable, Coroutine
 from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
 from tablekit._types import Answer, WireRequest
-from tablekit.errors import RequestError
+from tablekit.errors import RequestError, TablekitError
 from tablekit.operations.attempts import CURRENT, Call, register
 from tablekit.operations.errors_map import attach_history, invalid_response, is_transport_error, map_error
 from tablekit.operations.listening import Listening
+from tablekit.operations.loops import PerLoop
 from tablekit.operations.settings import Settings, client_options
 
-__all__ = ["AioPort"]
+__all__ = ["AioPort", "AwaitingPort"]
 
 _log = logging.getLogger("tablekit.transport")
 
 T = TypeVar("T")
 
 
-class _LoopClient:
-    """The client of one event loop, and what closes it."""
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.client: Any = None
-        self.stack = AsyncExitStack()
-        self.closer: AsyncGenerator[None, None] | None = None
-        self.pid = os.getpid()
-
-    async def open(self, build: Callable[[AsyncExitStack], Awaitable[Any]]) -> Any:
-        """The client, built once however many tasks ask at the same time."""
-        if self.client is None:
-            async with self.lock:
-                if self.client is None:
-                    self.client = await build(self.stack)
-                    self.closer = _close_with_loop(self.stack)
-                    await self.closer.__anext__()
-        return self.client
-
-    async def close(self) -> None:
-        """Close the connections."""
-        self.client = None
-        if self.closer is not None:
-            await self.closer.aclose()
-            self.closer = None
-
-
-async def _close_with_loop(stack: AsyncExitStack) -> AsyncGenerator[None, None]:
-    # asyncio.run() ends the async generators that are open before it closes the loop: the one hook by which a
-    # client that nobody closed still gives its sockets back in its own loop.
-    try:
-        yield
-    finally:
-        await stack.aclose()
-
-
-class AioPort(Listening):
-    """The port of awaited calls: one client for each event loop, shared by all its tasks.
+class AwaitingPort(Listening):
+    """What the ports of awaited calls have in common: how they pause, wait, and run calls at the same time.
 
     Parameters:
-        settings: how the table is reached; a session in it must be aiobotocore's.
+        settings: how the table is reached.
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
         super().__init__()
         self.settings = settings if settings is not None else Settings()
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClient] = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:
-        return f"AioPort({self.settings!r})"
+        return f"{type(self).__name__}({self.settings!r})"
 
     async def send(self, request: WireRequest, table: str) -> Answer:
         """Send one request to the table of that name and return its answer.
@@ -91,21 +53,27 @@ class AioPort(Listening):
         call = Call(request.operation, fast=self.settings.fast_parse)
         wire = request.to_wire(table)
         self._tell(call.operation, wire)
-        token = CURRENT.set(call)
         try:
-            client = await self._client()
-            body: dict[str, Any] = await getattr(client, _method(call.operation))(**wire)
+            body = await self._dispatch(call, wire, table)
+        except TablekitError:
+            raise
         except BaseException as exc:
             if isinstance(exc, Exception) and is_transport_error(exc):
                 raise map_error(exc, call.operation, call.attempts, table) from exc
             attach_history(exc, call.attempts)
             raise
-        finally:
-            CURRENT.reset(token)
         if call.problem:
             raise invalid_response(call.problem, call.operation, call.attempts, table)
         _log.debug("%s on %s: %d attempts", call.operation, table, len(call.attempts))
         return Answer(body, tuple(call.attempts))
+
+    @abstractmethod
+    async def _dispatch(self, call: Call, wire: dict[str, Any], table: str) -> dict[str, Any]:
+        """Send it with its retries, and give the parsed body."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Close the connections of the running loop. The port opens new ones when it is used again."""
 
     async def sleep(self, seconds: float) -> None:
         """Pause this task for that many seconds."""
@@ -154,19 +122,30 @@ class AioPort(Listening):
             raise failures[0]
         return [results[number] for number in range(len(calls))]
 
+
+class AioPort(AwaitingPort):
+    """The port of awaited calls: one client for each event loop, shared by all its tasks.
+
+    Parameters:
+        settings: how the table is reached; a session in it must be aiobotocore's.
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        super().__init__(settings)
+        self._clients = PerLoop(self._build)
+
     async def aclose(self) -> None:
         """Close the connections of the running loop. The port opens new ones when it is used again."""
-        state = self._clients.pop(asyncio.get_running_loop(), None)
-        if state is not None:
-            await state.close()
+        await self._clients.aclose()
 
-    async def _client(self) -> Any:
-        loop = asyncio.get_running_loop()
-        state = self._clients.get(loop)
-        # A forked child must not share its parent's sockets: it would read answers to the parent's questions.
-        if state is None or state.pid != os.getpid():
-            state = self._clients[loop] = _LoopClient()
-        return await state.open(self._build)
+    async def _dispatch(self, call: Call, wire: dict[str, Any], table: str) -> dict[str, Any]:
+        token = CURRENT.set(call)
+        try:
+            client = await self._clients.get()
+            body: dict[str, Any] = await getattr(client, _method(call.operation))(**wire)
+            return body
+        finally:
+            CURRENT.reset(token)
 
     async def _build(self, stack: AsyncExitStack) -> Any:
         settings = self.settings

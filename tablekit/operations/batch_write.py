@@ -86,8 +86,8 @@ class Batching:
     ) -> None:
         if unversioned and guarded:
             raise RequestError("unversioned=True writes without a check, and guarded=True checks; take one of them.")
-        if parallel < 1:
-            raise RequestError(f"parallel={parallel} must be at least 1.")
+        if not isinstance(parallel, int) or parallel < 1:
+            raise RequestError(f"parallel={parallel!r} must be a whole number of at least 1.")
         self.session = session
         self.session_of = session_of
         self.unversioned = unversioned
@@ -377,6 +377,8 @@ async def write_all(
 
 
 async def _feed(batching: Batching, take: Callable[[Any], None], rows: Iterable[Any]) -> None:
+    if not isinstance(rows, Iterable):
+        raise RequestError(f"batch_write() takes a collection of entities or keys, not a {type(rows).__name__}.")
     for row in rows:
         take(row)
         if batching.full:

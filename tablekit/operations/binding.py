@@ -14,7 +14,7 @@ from tablekit.operations.session import Capabilities, Session
 from tablekit.operations.settings import Settings
 from tablekit.operations.transport import SyncPort
 
-__all__ = ["Binding", "bound_to", "current_binding"]
+__all__ = ["Binding", "aio_port_of", "bound_to", "current_binding"]
 
 Listener = Callable[[str, dict[str, Any]], Any]
 
@@ -43,7 +43,7 @@ class Binding:
         self.settings = settings
         self.capabilities = capabilities
         self.port: Port = port if port is not None else _port_of(settings)
-        self.aio_port: Port = aio_port if aio_port is not None else _aio_port(settings)
+        self.aio_port: Port = aio_port if aio_port is not None else aio_port_of(settings)
         self.listeners: list[Listener] = []
 
     @property
@@ -93,8 +93,13 @@ def current_binding(registry: TableDefinition) -> Binding | None:
     return found.get(id(registry)) if found else None
 
 
-def _aio_port(settings: Settings) -> Port:
+def aio_port_of(settings: Settings) -> Port:
+    """The port of awaited calls that some settings ask for."""
     # With asyncio the import of tablekit would take a third longer.
+    if settings.transport == "direct":
+        from tablekit.operations.async_direct import AioDirectPort
+
+        return AioDirectPort(settings)
     from tablekit.operations.async_transport import AioPort
 
     return AioPort(settings)

@@ -15,6 +15,7 @@ from tablekit.operations.plans import Expectation, WritePlan, decode_result
 from tablekit.operations.put import (
     check_key_unchanged,
     check_owners,
+    check_version,
     conditional,
     key_for,
     loaded_version,
@@ -59,6 +60,7 @@ def plan_delete_key(
     Parameters:
         version: the version that the row must have. returning: give the row that was deleted.
     """
+    check_version(version)
     if version is not None and schema.version is None:
         raise RequestError(f"{schema.name} has no version() field, so that version= can check nothing.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import attrs
@@ -12,7 +13,7 @@ import attrs
 from tablekit._types import Item
 from tablekit.definition.registry import TableDefinition, UnknownPolicy, UntypedPolicy
 from tablekit.definition.schema import EntitySchema
-from tablekit.errors import DataError, MissingEntityType, WrongEntityType
+from tablekit.errors import DataError, DecodeError, MissingEntityType, WrongEntityType
 from tablekit.wire.items import decode_partial, decoder
 
 __all__ = ["Counts", "Dispatcher", "RawItem", "decode_as", "is_expired", "untyped_error"]
@@ -29,7 +30,8 @@ Handle = Callable[[type[Any], Item], Any]
 class RawItem(dict[str, Any]):
     """A row that is no entity: its attributes in DynamoDB JSON, as they are stored.
 
-    ``B`` and ``BS`` hold bytes. `query.raw()` gives rows of unknown type, and rows without a type, so.
+    ``B`` and ``BS`` hold bytes. `query.raw()` gives rows of unknown type, rows without a type, and rows that cannot be
+    read as their class, so.
     """
 
     __slots__ = ()
@@ -55,8 +57,8 @@ class Dispatcher:
     Parameters:
         registry: the table. schemas: the classes that were asked for; None for whatever is there.
         unknown, untyped: what happens to a row whose type nobody registered, and to one without a type.
-        raw: give such rows as `RawItem` in place of either. attributes: the attributes that a projection or an
-            index brings, which makes the entities partial; None for whole rows.
+        raw: give such rows, and rows that do not decode, as `RawItem`. attributes: the attributes that a projection
+            or an index brings, which makes the entities partial; None for whole rows.
         accept: a further test of a row by the sort key, given the class; for ranges whose neighbours come along.
         judge: a further test of a row whose class was inferred. handle: makes a key handle, in place of entities.
         sole: the only class that the rows can be of, where they bring no type.
@@ -103,10 +105,11 @@ class Dispatcher:
         handle, attributes, entity = self._handle, self.attributes, schema.entity
         if handle is not None:
             return lambda item: handle(entity, item)
-        if attributes is None:
-            return decoder(schema)
-        # Partial even when every field is held: undeclared attributes are not, and a put would erase them.
-        return lambda item: decode_partial(schema, item, attributes)
+        decode = decoder(schema)
+        if attributes is not None:
+            # Partial even when every field is held: undeclared attributes are not, and a put would erase them.
+            decode = partial(decode_partial, schema, attributes=attributes)
+        return partial(_or_raw, decode) if self.raw else decode
 
     def entities(self, items: Sequence[Item], limit: int | None = None) -> tuple[list[Any], int, DataError | None]:
         """The entities of some rows, in order.
@@ -200,6 +203,13 @@ class Dispatcher:
             self.counts.discarded[UNTYPED] += 1
             return None
         return None if self._drops(schema, item, UNTYPED) else self._decoders[schema.type](item)
+
+
+def _or_raw(decode: Callable[[Item], Any], item: Item) -> Any:
+    try:
+        return decode(item)
+    except DecodeError:
+        return RawItem(item)
 
 
 def hides_expired(schema: EntitySchema) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tablekit.codecs.base import is_a
 from tablekit.errors import RequestError
 from tablekit.operations.batch_get import read_items
 from tablekit.operations.calls import call
@@ -12,7 +13,7 @@ from tablekit.operations.read import entity_of
 from tablekit.operations.session import Session
 from tablekit.operations.verbs import KeyBase
 
-__all__ = ["batch_get", "batch_get_of"]
+__all__ = ["batch_get", "batch_get_of", "key_list"]
 
 
 @call("batch_get")
@@ -36,8 +37,15 @@ async def batch_get(session: Session, keys: Sequence[KeyBase[Any]], *, consisten
     return [entity_of(session, key.schema, item) for key, item in zip(keys, items)]
 
 
+def key_list(keys: Any, verb: str) -> list[Any]:
+    """A collection of keys as a list. Raises `RequestError` for what is no collection."""
+    if not is_a(keys, Iterable):
+        raise RequestError(f"{verb}() takes keys, such as Document.key(...), not {type(keys).__name__}.")
+    return list(keys)
+
+
 async def batch_get_of(session: Session, keys: Sequence[Any], *, consistent: bool | None = None) -> Any:
     """As `batch_get`, for the arguments of a call: one collection of keys gives a list, keys one by one a tuple."""
     if len(keys) == 1 and not isinstance(keys[0], KeyBase):
-        return await batch_get(session, list(keys[0]), consistent=consistent)
+        return await batch_get(session, key_list(keys[0], "batch_get"), consistent=consistent)
     return tuple(await batch_get(session, keys, consistent=consistent))

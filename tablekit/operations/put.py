@@ -9,7 +9,7 @@ from typing import Any
 from tablekit._types import UNSET, AttributeValue, Item
 from tablekit.definition.entity import BASE, DIRTY, EXTRA, MARKERS, PARTIAL, STORED_KEY, EntityBase, schema_of
 from tablekit.definition.schema import MARKER, EntitySchema
-from tablekit.errors import ExpressionError, KeyChanged, PartialEntity
+from tablekit.errors import ExpressionError, KeyChanged, PartialEntity, RequestError
 from tablekit.expressions.conditions import Condition, attribute_not_exists, conjunction, owners
 from tablekit.operations.guards import Rendered, passes_untyped, put_guard, rendered_once, version_check
 from tablekit.operations.index_keys import check_native_keys
@@ -21,6 +21,7 @@ from tablekit.wire.requests import Request
 __all__ = [
     "check_key_unchanged",
     "check_owners",
+    "check_version",
     "conditional",
     "is_loaded",
     "key_for",
@@ -150,6 +151,12 @@ def loaded_version(schema: EntitySchema, own: Mapping[str, Any], verb: str) -> i
         )
     found: int = own.get(schema.version.name, 0)
     return found
+
+
+def check_version(version: Any) -> None:
+    """Refuse a ``version=`` that is no version. Raises `RequestError`."""
+    if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
+        raise RequestError(f"version= takes the whole number that the row must have, not a {type(version).__name__}.")
 
 
 def refuse_partial(entity: EntityBase, schema: EntitySchema) -> None:

@@ -370,7 +370,9 @@ def _check_select(spec: QuerySpec) -> None:
     if not spec.candidates:
         raise QueryError("select() needs a class whose columns it names.")
     for column in spec.select or ():
-        path = column.path if isinstance(column, Column) else column
+        if not isinstance(column, Column):
+            raise QueryError(f"select() takes columns, such as Document.title, not {column!r}.")
+        path = column.path
         if path.owner is not None and not any(concerns([path.owner], schema) for schema in spec.candidates):
             names = ", ".join(schema.name for schema in spec.candidates)
             raise QueryError(f"select() names {path}, and the query gives {names}. Ask for that class too.")

@@ -258,6 +258,8 @@ class QuerySpec:
         rate = self.units_per_second
         if rate is not None and (isinstance(rate, bool) or not isinstance(rate, (int, float)) or not rate > 0):
             raise QueryError(f"units_per_second={rate!r} must be a number above 0.")
+        if self.progress is not None and not callable(self.progress):
+            raise QueryError("progress= must be a function that is given a ScanProgress.")
 
 
 def _whole(value: Any) -> bool:

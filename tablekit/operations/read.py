@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tablekit._types import Item
@@ -49,6 +49,8 @@ def projection(schemas: Sequence[EntitySchema], select: Sequence[Any]) -> tuple[
     Raises `QueryError` for what is no column, and for a part of a field.
     """
     paths: list[Path] = []
+    if not isinstance(select, Iterable):
+        raise QueryError(f"select= takes a list of columns, such as [{schemas[0].name}.{_example(schemas[0])}].")
     for column in select:
         if not isinstance(column, Column):
             raise QueryError(f"select takes columns, such as {schemas[0].name}.{_example(schemas[0])}, not {column!r}.")

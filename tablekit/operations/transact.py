@@ -76,10 +76,16 @@ class Later:
 
 def hooked(session: Session, entity: EntityBase, verb: str, make: Callable[[], Step]) -> Step | Later:
     """Call an entity's ``before_write`` and plan its write; later, where the hook is asynchronous."""
+    if not isinstance(entity, EntityBase):
+        raise RequestError(f"{verb} takes an entity, such as Document(...), not {_kind(entity)}.")
     if session.awaited and inspect.iscoroutinefunction(getattr(entity, "before_write", None)):
         return Later(entity, verb, make)
     run(before_write(session, entity, verb))
     return make()
+
+
+def _kind(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
 class Transacting:
@@ -102,8 +108,8 @@ class Transacting:
     ) -> None:
         if token is not None and not (isinstance(token, str) and 0 < len(token) <= MAX_TOKEN):
             raise RequestError(f"token= must be a text of 1 to {MAX_TOKEN} characters, kept for one transaction.")
-        if retry_conflicts < 0:
-            raise RequestError(f"retry_conflicts={retry_conflicts} must be 0 or more.")
+        if not isinstance(retry_conflicts, int) or retry_conflicts < 0:
+            raise RequestError(f"retry_conflicts={retry_conflicts!r} must be a whole number, 0 or more.")
         self.session = session
         self.session_of = session_of
         self.token = token if token is not None else new_token()

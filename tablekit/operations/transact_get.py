@@ -38,6 +38,8 @@ async def read_together(
     wanted: dict[Hashable, tuple[str, KeyBase[Any]]] = {}
     tokens: list[Hashable] = []
     for key in keys:
+        if not isinstance(key, KeyBase):
+            raise RequestError(f"transact_get() takes keys, such as Document.key(...), not {type(key).__name__}.")
         table = names.of(key.schema)
         token = table, token_of(key.item)
         tokens.append(token)

@@ -36,7 +36,14 @@ from tablekit.operations.index_keys import (
     touched,
 )
 from tablekit.operations.plans import Expectation, WritePlan, new_marker
-from tablekit.operations.put import check_key_unchanged, check_owners, conditional, loaded_version, marker_value
+from tablekit.operations.put import (
+    check_key_unchanged,
+    check_owners,
+    check_version,
+    conditional,
+    loaded_version,
+    marker_value,
+)
 from tablekit.operations.repeating import adds_up, parents_of, place
 from tablekit.operations.results import Returning, UpdateResult
 from tablekit.operations.save import changed_fields, stamp
@@ -69,6 +76,7 @@ class Update:
         returning: Returning | None = "new",
         once: bool = False,
     ) -> None:
+        _check_given(actions, version, composite, returning)
         self.actions = tuple(actions)
         self.condition = condition
         self.guard = guard
@@ -77,6 +85,20 @@ class Update:
         self.composite = dict(composite or {})
         self.returning: Returning | None = returning
         self.once = once or any(isinstance(action, Add) and action.once for action in self.actions)
+
+
+def _check_given(actions: Sequence[Any], version: Any, composite: Any, returning: Any) -> None:
+    """Refuse what is not of the kind that the call takes: a checker would have said so."""
+    for action in actions:
+        if not isinstance(action, Action):
+            raise ExpressionError(
+                f"an update takes actions on columns, such as Document.title.set(...), not a {type(action).__name__}"
+            )
+    check_version(version)
+    if composite is not None and not isinstance(composite, Mapping):
+        raise RequestError(f"composite= takes a mapping of field names to values, not a {type(composite).__name__}.")
+    if returning is not None and not (isinstance(returning, str) and returning in ("new", "old", "changed")):
+        raise RequestError(f'returning={returning!r} is not known; take "new", "old", "changed" or None.')
 
 
 def plan_update(

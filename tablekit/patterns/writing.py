@@ -273,6 +273,8 @@ async def _edit_once(session: Session, cls: type[S], change: Callable[[S], S | N
 
 def _apply(cls: type[S], change: Callable[[S], S | None], entity: S) -> None:
     """Let the function work on `entity`; what it returns in place of it is taken over field by field."""
+    if not callable(change):
+        raise RequestError(f"{cls.__name__}.edit takes a function that is given a {cls.__name__} and changes it.")
     result: Any = change(entity)
     if result is None or result is entity:
         return

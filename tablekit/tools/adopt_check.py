@@ -6,7 +6,7 @@ import sys
 import types
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,7 +42,7 @@ class RowVerdict:
 
 
 @contextmanager
-def loaded(source: str) -> Iterator[types.ModuleType]:
+def loaded(source: str) -> Generator[types.ModuleType]:
     """The module of a source text, for the length of the block. Raises `AdoptError` where it does not import."""
     module = types.ModuleType(_MODULE)
     # Annotations are resolved through the module's entry.

@@ -129,7 +129,7 @@ def _remarks(values: Sequence[AttributeValue], tags: Mapping[str, int]) -> list[
     texts = [value["S"] for value in values if "S" in value]
     if not texts or set(tags) != {"S"}:
         return []
-    return next(([remark] for looks, remark in _LOOKS if all(map(looks, texts))), [])
+    return [remark for looks, remark in _LOOKS if all(looks(text) for text in texts)][:1]
 
 
 def _is_json(text: str) -> bool:

@@ -191,6 +191,8 @@ def _free_type(table: SourceTable) -> str:
 
 def _separator(table: SourceTable, reader: KeyReader, classes: Iterable[ClassPlan]) -> str | None:
     """The delimiter, where no value of a key holds it: then keys can be read in one way only."""
+    if not table.rows:
+        return "#"
     found = {reader.delimiter(name) for name in table.key_names} - {None}
     if len(found) != 1:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -12,7 +12,7 @@ from tablekit.codecs.base import ValueProblem
 from tablekit.codecs.compare import equal_wire
 from tablekit.tools.adopt_names import counted
 from tablekit.tools.adopt_tables import AdoptError, BadRow
-from tablekit.wire.plain import as_item, is_wire_value, wire_item, wire_of_plain, wire_value
+from tablekit.wire.plain import as_item, is_wire_value, mapping_of, wire_item, wire_of_plain, wire_value
 
 __all__ = ["Placed", "ReadRows", "guess_keys", "read_rows"]
 
@@ -62,26 +62,28 @@ class _Rows:
             self.bad.append(BadRow(place, self._show(item), reason))
 
     def _read(self, row: Any) -> Item:
-        if not isinstance(row, Mapping):
+        found = mapping_of(row)
+        if found is None:
             raise ValueProblem(f"is a {type(row).__name__}, and no row")
-        if not row:
+        if not found:
             raise ValueProblem("the row is empty")
-        if not isinstance(row.get(self.key_names[0]), Mapping):
-            return as_item(row, self.key_names[0])
+        if mapping_of(found.get(self.key_names[0])) is None:
+            return as_item(found, self.key_names[0])
         if not self.repair:
-            return wire_item(row)
+            return wire_item(found)
         before = self.repaired
-        item = wire_item(row, other=self._mend)
+        item = wire_item(found, other=self._mend)
         self.repaired = before + (self.repaired > before)
         return item
 
     def _mend(self, value: Any) -> AttributeValue:
         """Reads a value inside a map or list that is not tagged: wrapped once too often, or plain."""
         self.repaired += 1
-        if isinstance(value, Mapping) and any(map(is_wire_value, value.values())):
-            return {"M": {str(name): wire_value(each, other=self._mend) for name, each in value.items()}}
+        found = mapping_of(value)
+        if found is not None and any(map(is_wire_value, found.values())):
+            return {"M": {name: wire_value(each, other=self._mend) for name, each in found.items()}}
         if isinstance(value, list):
-            return {"L": [wire_value(each, other=self._mend) for each in value]}
+            return {"L": [wire_value(each, other=self._mend) for each in cast("Sequence[Any]", value)]}
         return wire_of_plain(value)
 
     def _key(self, item: Item) -> tuple[Any, ...]:
@@ -96,9 +98,8 @@ class _Rows:
         return tuple(found)
 
     def _show(self, row: Any) -> str:
-        if not isinstance(row, Mapping):
-            return "no key"
-        shown = [f"{name}={_bare(row[name])!r}" for name in self.key_names if name in row]
+        found = mapping_of(row) or {}
+        shown = [f"{name}={_bare(found[name])!r}" for name in self.key_names if name in found]
         return " ".join(shown) or "no key"
 
 
@@ -125,13 +126,13 @@ def read_rows(given: Iterable[Placed], key_names: Sequence[str], *, repair: bool
     return ReadRows(tuple(rows.rows.values()), tuple(rows.bad), tuple(notes))
 
 
-def guess_keys(given: Sequence[Placed], source: str) -> tuple[tuple[str, ...], str]:
+def guess_keys(given: Sequence[Placed], source: str) -> tuple[Sequence[str], str]:
     """The key attributes of rows that come without a definition, and why they are taken for it.
 
     Raises `AdoptError` where the rows leave it open.
     """
-    rows = [row for _, row in given if isinstance(row, Mapping) and row]
-    common = set.intersection(*(set(row) for row in rows)) if rows else set[str]()
+    rows = [found for _, row in given if (found := mapping_of(row))]
+    common = set(rows[0]).intersection(*rows) if rows else set[str]()
     scalars = [name for name in (rows[0] if rows else ()) if name in common and all(_scalar(r[name]) for r in rows)]
     by_word = {name.lower().replace("_", "").replace("-", ""): name for name in scalars}
     for pk, sk in KEY_NAMES:

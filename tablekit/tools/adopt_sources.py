@@ -17,10 +17,11 @@ from tablekit.operations.ddl import describe_table
 from tablekit.operations.driver import run
 from tablekit.operations.session import Session, SessionSource
 from tablekit.tools.adopt_rows import Placed, guess_keys, read_rows
-from tablekit.tools.adopt_tables import AdoptError, SourceTable, read_definitions, table_of
+from tablekit.tools.adopt_tables import AdoptError, SourceTable, is_definition, read_definitions, table_of
 from tablekit.tools.export_source import find_export, parse_record, read_lines
 from tablekit.tools.scanning import RateLimit, SegmentScan
 from tablekit.tools.workbench import is_workbench, read_workbench
+from tablekit.wire.plain import mapping_of
 from tablekit.wire.requests import Request
 
 __all__ = ["read_source", "sample_table"]
@@ -41,7 +42,8 @@ def read_source(
 
     Parameters:
         source: the folder of an S3 export, or one above it; a file of a Workbench model; a file of rows (a JSON list,
-            one JSON row a line, a BatchWriteItem body, ``{"Items": ...}`` of a Scan), in DynamoDB JSON or plain.
+            one JSON row a line, a BatchWriteItem body, ``{"Items": ...}`` of a Scan, a OneTable schema with data),
+            in DynamoDB JSON or plain; a definition as for `schema`, which brings no rows.
         keys: the key attributes, for rows that come without a definition. schema: a file with the definition: a
             CreateTable body, a DescribeTable answer, CloudFormation in JSON or Terraform.
         limit: rows to take at most, of each table. repair: as for `read_workbench`.
@@ -51,13 +53,44 @@ def read_source(
     place = Path(source)
     if place.is_dir():
         return [_without_definition(place.name, list(_export_rows(place, limit)), keys, schema, repair=repair)]
+    if place.suffix == ".tf":
+        return read_definitions(place)
     content = _load(place)
+    if is_definition(content):
+        return read_definitions(place)
     if is_workbench(content):
         return [_cut(table, limit) for table in read_workbench(content, repair=repair)]
+    indexed = _of_indexes(content, place.stem)
+    if indexed is not None:
+        read = read_rows(_placed(content["data"]), indexed.key_names, repair=repair)
+        return [_cut(attrs.evolve(indexed, rows=read.rows, bad=read.bad, notes=read.notes), limit)]
     return [
         _without_definition(name, rows[:limit], keys, schema, repair=repair)
         for name, rows in _row_lists(content, place.stem)
     ]
+
+
+def _of_indexes(content: Any, stem: str) -> SourceTable | None:
+    """The table of a schema with ``indexes`` by name and rows under ``data``, as DynamoDB OneTable has it."""
+    found = mapping_of(content) or {}
+    indexes = mapping_of(found.get("indexes"))
+    if indexes is None or "primary" not in indexes or not isinstance(found.get("data"), list):
+        return None
+    sides = {
+        name: [
+            {"AttributeName": each[side], "KeyType": kind}
+            for side, kind in (("hash", "HASH"), ("sort", "RANGE"))
+            if each.get(side)
+        ]
+        for name, each in indexes.items()
+    }
+    body = {
+        "KeySchema": sides["primary"],
+        "GlobalSecondaryIndexes": [
+            {"IndexName": name, "KeySchema": keys} for name, keys in sides.items() if name != "primary"
+        ],
+    }
+    return table_of(body, name=stem, origin=f"{stem}.json")
 
 
 def _cut(table: SourceTable, limit: int | None) -> SourceTable:
@@ -98,13 +131,13 @@ def _line(place: Path, number: int, line: str) -> Any:
 def _row_lists(content: Any, stem: str) -> list[tuple[str, list[Placed]]]:
     """The rows of a file, by table."""
     if isinstance(content, list):
-        return [(stem, _placed(content))]
-    if isinstance(content, Mapping):
-        found = cast("Mapping[str, Any]", content)
+        return [(stem, _placed(cast("Sequence[Any]", content)))]
+    found = mapping_of(content)
+    if found is not None:
         for name in ("Items", "items", "Responses", "RequestItems"):
             inner = found.get(name)
             if isinstance(inner, list):
-                return [(stem, _placed(inner))]
+                return [(stem, _placed(cast("Sequence[Any]", inner)))]
             if isinstance(inner, Mapping):
                 return _row_lists(inner, stem)
         if found and all(isinstance(rows, list) for rows in found.values()):
@@ -119,13 +152,13 @@ def _placed(rows: Sequence[Any]) -> list[Placed]:
 
 def _unwrapped(row: Any) -> Any:
     """The row inside ``{"PutRequest": {"Item": ...}}``, ``{"Put": {"Item": ...}}`` and ``{"Item": ...}``."""
-    if not isinstance(row, Mapping):
+    held = mapping_of(row)
+    if held is None:
         return row
-    held = cast("Mapping[str, Any]", row)
     if len(held) == 1 and next(iter(held)) in ("PutRequest", "Put"):
         return _unwrapped(next(iter(held.values())))
-    item = held.get("Item")
-    return item if isinstance(item, Mapping) and set(held) <= {"Item", "TableName"} else row
+    item = mapping_of(held.get("Item"))
+    return item if item is not None and set(held) <= {"Item", "TableName"} else row
 
 
 def _without_definition(
@@ -139,7 +172,7 @@ def _without_definition(
             raise AdoptError(f"{schema} defines several tables ({names}), and none is called {name!r}. Leave one.")
         table = chosen[0]
     else:
-        key_names, why = (tuple(keys), "the key is the one that was given") if keys else guess_keys(rows, name)
+        key_names, why = (list(keys), "the key is the one that was given") if keys else guess_keys(rows, name)
         sk = key_names[1] if len(key_names) > 1 else None
         table = SourceTable(name=name, pk=key_names[0], sk=sk, notes=(why, "no indexes are known: give the definition"))
     read = read_rows(rows, table.key_names, repair=repair)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,8 +14,9 @@ from tablekit.api.table import Table
 from tablekit.definition.indexes import GlobalIndex, Index, LocalIndex
 from tablekit.errors import TablekitError
 from tablekit.tools.adopt_hcl import tables_of_terraform
+from tablekit.wire.plain import mapping_of
 
-__all__ = ["AdoptError", "BadRow", "SourceTable", "read_definitions", "table_of"]
+__all__ = ["AdoptError", "BadRow", "SourceTable", "is_definition", "read_definitions", "table_of"]
 
 RESOURCES = ("AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable")
 
@@ -69,7 +70,7 @@ class SourceTable:
 
     def as_table(self, **options: Any) -> Table:
         """A `Table` of it, without entities. Parameters are those of `Table`."""
-        types = {name: tag for name, tag in self.key_types.items() if tag != "S"}
+        types: dict[str, KeyType] = {name: tag for name, tag in self.key_types.items() if tag != "S"}
         return Table(self.name, pk=self.pk, sk=self.sk, indexes=self.indexes, key_types=types, **options)
 
 
@@ -125,7 +126,7 @@ def _index(body: Mapping[str, Any], *, local: bool) -> Index:
 
 
 def _ttl(body: Mapping[str, Any]) -> str | None:
-    specification = body.get("TimeToLiveSpecification") or {}
+    specification: Mapping[str, Any] = body.get("TimeToLiveSpecification") or {}
     return specification.get("AttributeName") if specification.get("Enabled", True) else None
 
 
@@ -155,17 +156,21 @@ def read_definitions(path: str | Path) -> list[SourceTable]:
     return _some([table_of(body, name=name, origin=place.name) for name, body in _bodies(found, place.stem)], place)
 
 
+def is_definition(content: Any) -> bool:
+    """Whether JSON defines tables and holds no rows."""
+    return isinstance(content, dict) and bool(_bodies(content, ""))
+
+
 def _some(tables: list[SourceTable], place: Path) -> list[SourceTable]:
     if not tables:
         raise AdoptError(f"{place} defines no DynamoDB table.")
     return tables
 
 
-def _bodies(found: Any, stem: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    if not isinstance(found, dict):
-        return []
-    content = cast("dict[str, Any]", found)
-    resources: Mapping[str, Any] = content.get("Resources") or {}
-    if "KeySchema" in content or "Table" in content:
-        return [(stem, content)]
+def _bodies(found: Any, stem: str) -> list[tuple[str, Mapping[str, Any]]]:
+    content: Mapping[str, Any] = mapping_of(found) or {}
+    described = mapping_of(content.get("Table")) or content
+    resources = mapping_of(content.get("Resources")) or {}
+    if isinstance(described.get("KeySchema"), list):
+        return [(stem, described)]
     return [(name, each.get("Properties", {})) for name, each in resources.items() if each.get("Type") in RESOURCES]

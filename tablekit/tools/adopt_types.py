@@ -73,6 +73,8 @@ def find_type_attribute(table: SourceTable, chosen: str | None = None) -> TypeAt
     An attribute is taken when it is called as types are, most rows have it as a string, and rows whose keys look
     alike agree about it; what was turned down is told. Raises `AdoptError` where several are equally good.
     """
+    if not table.rows:
+        return TypeAttribute(chosen or None, ("there are no rows, and so no classes: only the table is here",))
     if chosen is not None:
         return TypeAttribute(chosen or None, (f"the type attribute is the one that was given ({chosen or 'none'})",))
     names = {name for item in table.rows for name in item if _word(name) in _WORDS and name not in table.key_names}

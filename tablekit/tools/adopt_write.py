@@ -70,7 +70,7 @@ def _table(plan: TablePlan, taken: set[str]) -> list[str]:
     lines = ["", ""]
     for note in (*plan.type_attribute.evidence, *table.notes, *plan.notes):
         lines += _comment(f"{note[0].upper()}{note[1:]}.")
-    if plan.separator is None:
+    if plan.separator is None and table.rows:
         lines += _comment("separator=None: values of keys hold what parts others, or there is nothing that parts.")
     options = [repr_(table.name), f"pk={repr_(table.pk)}", f"sk={repr_(table.sk)}"]
     options.append(f"type_attribute={repr_(plan.stored_type)}")

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -19,14 +19,14 @@ from tablekit.definition.schema import EntitySchema
 from tablekit.operations.ddl import create_table_body
 from tablekit.tools.adopt_rows import read_rows
 from tablekit.tools.adopt_tables import AdoptError, SourceTable, table_of
-from tablekit.wire.plain import json_item
+from tablekit.wire.plain import json_item, mapping_of
 
 __all__ = ["is_workbench", "read_workbench", "workbench_model", "write_workbench"]
 
 
 def is_workbench(content: Any) -> bool:
     """Whether JSON is a Workbench model."""
-    return isinstance(content, Mapping) and isinstance(content.get("DataModel"), list)
+    return isinstance((mapping_of(content) or {}).get("DataModel"), list)
 
 
 def read_workbench(source: str | Path | Mapping[str, Any], *, repair: bool = False) -> list[SourceTable]:
@@ -63,7 +63,8 @@ def _table(entry: Mapping[str, Any], origin: str, *, repair: bool) -> SourceTabl
     }
     table = table_of(body, origin=origin)
     given = [(f"row {number}", row) for number, row in enumerate(entry.get("TableData") or [], 1)]
-    for facet in entry.get("TableFacets") or []:
+    facets: list[Mapping[str, Any]] = entry.get("TableFacets") or []
+    for facet in facets:
         rows = enumerate(facet.get("TableData") or [], 1)
         given += [(f"facet {facet.get('FacetName')}, row {number}", row) for number, row in rows]
     read = read_rows(given, table.key_names, repair=repair)
@@ -75,16 +76,21 @@ def _key_schema(attributes: Mapping[str, Any]) -> list[dict[str, str]]:
     found: list[dict[str, str]] = []
     for side, kind in sides:
         given = attributes.get(side)
-        each: Sequence[Any] = given if isinstance(given, list) else [given] if given else []
-        found += [{"AttributeName": key["AttributeName"], "KeyType": kind} for key in each]
+        found += [{"AttributeName": key["AttributeName"], "KeyType": kind} for key in _several(given)]
     return found
+
+
+def _several(given: Any) -> list[Mapping[str, Any]]:
+    """One key attribute, or those of a multi-attribute key."""
+    if isinstance(given, list):
+        return cast("list[Mapping[str, Any]]", given)
+    return [given] if given else []
 
 
 def _definitions(entry: Mapping[str, Any]) -> Iterable[dict[str, str]]:
     for holder in (entry, *entry.get("GlobalSecondaryIndexes", [])):
         for given in holder.get("KeyAttributes", {}).values():
-            each: Sequence[Any] = given if isinstance(given, list) else [given]
-            for key in each:
+            for key in _several(given):
                 yield {"AttributeName": key["AttributeName"], "AttributeType": key.get("AttributeType", "S")}
 
 
@@ -105,7 +111,7 @@ def workbench_model(
     types = {entry["AttributeName"]: entry["AttributeType"] for entry in body["AttributeDefinitions"]}
     label = name or app.label
     now = datetime.now(timezone.utc).strftime("%b %d, %Y, %I:%M %p")
-    entry = {
+    entry: dict[str, Any] = {
         "TableName": label,
         "KeyAttributes": _key_attributes(body["KeySchema"], types),
         "NonKeyAttributes": _non_key(app, kept, types),

@@ -11,19 +11,20 @@ import binascii
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from tablekit._types import AttributeValue, Item
 from tablekit.codecs.base import TAG_WORDS, ValueProblem, is_a
 from tablekit.codecs.freeform import encode_free
 from tablekit.codecs.numbers import read_decimal
 from tablekit.definition.schema import EntitySchema
-from tablekit.errors import DecodeError
+from tablekit.errors import DecodeError, RequestError
 
 __all__ = [
     "as_item",
     "is_wire_value",
     "json_item",
+    "mapping_of",
     "plain_item",
     "plain_value",
     "row_of",
@@ -50,6 +51,8 @@ def as_item(row: Mapping[str, Any], pk: str) -> Item:
 
 def row_of(schema: EntitySchema, row: Mapping[str, Any]) -> Item:
     """A row of an entity in DynamoDB JSON, from any form. Raises `DecodeError` naming attribute and key."""
+    if not isinstance(row, Mapping):
+        raise RequestError(f"{schema.name}: an item is a dict of attributes, not a {type(row).__name__}.")
     try:
         return as_item(row, schema.registry.pk)
     except ValueProblem as problem:
@@ -90,7 +93,7 @@ def _each(row: Mapping[str, Any], read: Inside) -> Item:
 
 def is_wire_value(value: Any) -> bool:
     """Whether a value has the outer shape of DynamoDB JSON: one entry, whose name is a wire type."""
-    found = _mapping(value)
+    found = mapping_of(value)
     return found is not None and len(found) == 1 and next(iter(found)) in TAG_WORDS
 
 
@@ -109,19 +112,20 @@ def wire_value(value: Any, *, other: Inside | None = None) -> AttributeValue:
     return {tag: _LEAVES[tag](inner)}
 
 
-def _mapping(value: Any) -> Mapping[str, Any] | None:
-    return value if isinstance(value, Mapping) else None
+def mapping_of(value: Any) -> Mapping[str, Any] | None:
+    """The value where it is a mapping, else None."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else None
 
 
 def _shape(value: Any) -> str:
-    found = _mapping(value)
+    found = mapping_of(value)
     if found is None:
         return f"a bare {type(value).__name__}"
     return f"a map with {len(found)} entries" if len(found) != 1 else f"the entry {next(iter(found))[:40]!r}"
 
 
 def _map(inner: Any, other: Inside | None) -> dict[str, AttributeValue]:
-    found = _mapping(inner)
+    found = mapping_of(inner)
     if found is None:
         raise ValueProblem(f"is of type M and holds a {type(inner).__name__}")
     return _each(found, lambda value: wire_value(value, other=other))
@@ -140,8 +144,7 @@ def _list(inner: Any, other: Inside | None) -> list[AttributeValue]:
 def _sequence(inner: Any, tag: str) -> Sequence[Any]:
     if isinstance(inner, (str, bytes)) or not isinstance(inner, (Sequence, AbstractSet)):
         raise ValueProblem(f"is of type {tag} and holds a {type(inner).__name__}")
-    members: Any = inner
-    return list(members)
+    return list(cast("Sequence[Any]", inner))
 
 
 def _text(inner: Any) -> str:
@@ -231,7 +234,7 @@ def plain_item(item: Mapping[str, AttributeValue]) -> dict[str, Any]:
 
 def _encode(value: Any) -> AttributeValue:
     """A plain value's attribute value; boto3's Binary is told by the bytes that it holds."""
-    found = _mapping(value)
+    found = mapping_of(value)
     if found is not None:
         return {"M": _each(found, _encode)}
     if is_a(value, (list, tuple)):

@@ -12,10 +12,10 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 from tablekit._types import Answer, WireRequest
-from tablekit.operations.async_transport import AioPort
+from tablekit.operations.async_transport import AwaitingPort
 from tablekit.operations.binding import aio_port_of
 from tablekit.operations.driver import run
 from tablekit.operations.transport import Settings, SyncPort
@@ -31,7 +31,7 @@ class LoopPort:
         port: the awaited port.
     """
 
-    def __init__(self, port: AioPort) -> None:
+    def __init__(self, port: AwaitingPort) -> None:
         self.port = port
         self.settings = port.settings
         self.loop = asyncio.new_event_loop()
@@ -42,7 +42,7 @@ class LoopPort:
     @classmethod
     def of(cls, **options: Any) -> LoopPort:
         """The port over the awaited transport that `Table.connect` would make of some options."""
-        return cls(aio_port_of(Settings(**options)))
+        return cls(cast("AwaitingPort", aio_port_of(Settings(**options))))
 
     @property
     def client(self) -> Any:

@@ -1,0 +1,73 @@
+"""The commands that lead from a table to classes and from classes to a model: adopt, workbench."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tablekit.api.table import Table
+from tablekit.cli_context import Context, pass_context, reporting
+from tablekit.tools import adopt as adopting
+from tablekit.tools import workbench as models
+
+__all__ = ["adopt", "workbench"]
+
+
+@click.command()
+@click.argument("source", required=False, type=click.Path(exists=True, path_type=Path))
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file to write; else it is printed.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--keys", help="The key attributes of rows that come without a definition, such as PK,SK.")
+@click.option("--schema", type=click.Path(exists=True, dir_okay=False), help="A file with the table's definition.")
+@click.option("--type-attribute", help="The attribute that holds the type; '' for none.")
+@click.option("--limit", type=click.IntRange(1), help="Rows to look at; 2,000 of a live table by default.")
+@click.option("--repair", is_flag=True, help="Read values without wire types inside maps and lists.")
+@pass_context
+@reporting
+def adopt(
+    context: Context, /, source: Path | None, out: Path | None, force: bool, keys: str | None, **rest: Any
+) -> None:
+    """Write models.py for a table that exists.
+
+    SOURCE is the folder of an S3 export, a NoSQL Workbench model, a file of rows in DynamoDB JSON or plain JSON, or a
+    definition (CreateTable, CloudFormation, Terraform). Without it the live table that --table names is sampled.
+    """
+    if out is not None and out.exists() and not force:
+        raise click.UsageError(f"{out} is there. Give another --out, or --force.")
+    names = [name.strip() for name in keys.split(",")] if keys else None
+    found = adopting.adopt(source if source is not None else _live(context), keys=names, **rest)
+    if out is None:
+        click.echo(found.source, nl=False)
+    else:
+        out.write_text(found.source, encoding="utf-8")
+        click.echo(f"wrote {out}", err=True)
+    for table in found.tables:
+        read = sum(table.read.values())
+        click.echo(f"{table.name}: {table.rows} rows, {read} read back by {len(table.read)} classes.", err=True)
+        for row in (*table.unread, *table.bad):
+            click.echo(f"left: {row}", err=True)
+    raise SystemExit(0 if found.complete else 1)
+
+
+def _live(context: Context) -> Table:
+    if context.app_path is not None:
+        return context.app()
+    name = context.connection.get("name")
+    if name is None:
+        raise click.UsageError("Give a SOURCE, or name the live table: tablekit --table NAME adopt.")
+    options: dict[str, Any] = dict(context.connection)
+    return Table(name).connect(**options)
+
+
+@click.command()
+@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--author", default="", help="For the model's head.")
+@click.option("--description", default="", help="For the model's head.")
+@pass_context
+@reporting
+def workbench(context: Context, out: Path, author: str, description: str) -> None:
+    """Write the classes as a model of NoSQL Workbench to OUT."""
+    models.write_workbench(context.app(), out, author=author, description=description)
+    click.echo(f"wrote {out}", err=True)
