@@ -23,7 +23,7 @@ help:
 demo: $(VENV)/.installed-demo
 	$(BIN)/python -m examples.workspace
 
-test: $(VENV)/.installed-test tests/node_modules/.installed
+test: $(VENV)/.installed-test $(VENV)/.installed-lint tests/node_modules/.installed
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: $(VENV)/.installed-test $(VENV)/.installed-lint

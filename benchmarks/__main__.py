@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.data import PAGE, PAGES
+from benchmarks.data import CACHED_READS, PAGE, PAGES
 from benchmarks.environments import LIBRARIES, Library, chosen, prepare
 from benchmarks.report import ratios, table
 from benchmarks.running import Server, WorkerProcess, fresh
@@ -43,7 +43,7 @@ WORKLOADS = (
 )
 """What is measured. Rows are counted where a workload has many: a figure is for one row, one call or one process."""
 
-ROWS = {"query": PAGE, "query 20 pages": PAGE * PAGES, "streams": 10_000}
+ROWS = {"query": PAGE, "query 20 pages": PAGE * PAGES, "streams": 10_000, "singleton": CACHED_READS}
 FULL = {"query": 6, "query 20 pages": 1, "batch write": 2, "batch get": 2, "transaction": 10, "streams": 1}
 QUICK = {"query": 2, "query 20 pages": 1, "batch write": 1, "batch get": 1, "transaction": 5, "streams": 1}
 MEMORY_PAGES = {False: 100, True: 10}

@@ -12,6 +12,8 @@ PAGE = 1_000
 PAGES = 20
 BATCH = 1_000
 TRANSACTION = 25
+CACHED_READS = 10_000
+"""Reads of a cached singleton in one call of the workload."""
 WORKSPACE = "acme"
 WORKSPACE_OF_PAGES = "acme-of-many-pages"
 """The same page, twenty times."""

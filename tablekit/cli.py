@@ -27,8 +27,13 @@ __all__ = ["main"]
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "TABLEKIT"})
 @click.option("--app", metavar="MODULE:TABLE", envvar="TABLEKIT_APP", help="The Table, such as shop.models:app.")
-@click.option("--table", "name", metavar="NAME", help="The physical table's name.")
-@click.option("--endpoint", "endpoint_url", metavar="URL", help="Another endpoint than AWS's.")
+@click.option(
+    "--table", "name", metavar="NAME", envvar=["TABLEKIT_TABLE", "TABLEKIT_NAME"], help="The physical table's name."
+)
+@click.option(
+    "--endpoint", "endpoint_url", metavar="URL", envvar=["TABLEKIT_ENDPOINT", "TABLEKIT_ENDPOINT_URL"],
+    help="Another endpoint than AWS's.",
+)  # fmt: skip
 @click.option("--profile", help="A profile of AWS's configuration.")
 @click.option("--region", help="An AWS region.")
 @click.option(
@@ -52,7 +57,13 @@ def types(context: Context, kind: str) -> None:
     app = context.app()
     if context.format in ("json", "jsonl"):
         rows = [
-            {"type": row.type, "aliases": list(row.aliases), "keys": row.keys, "index_keys": row.index_keys}
+            {
+                "type": row.type,
+                "aliases": list(row.aliases),
+                "keys": row.keys,
+                "index_keys": row.index_keys,
+                "when": {index: list(fields) for index, fields in row.when.items()},
+            }
             for row in charts.chart(app)
         ]
         context.show(rows)
@@ -201,6 +212,8 @@ def check(context: Context, path: str) -> None:
             for change in changes
         ]
     )
+    if not changes:
+        click.echo(f"no difference from {path}.", err=True)
     raise SystemExit(1 if any(change.severity == "error" for change in changes) else 0)
 
 
@@ -237,6 +250,8 @@ def schema(context: Context, compare: bool, kind: str, stream: str | None, delet
             for each in found
         ]
     )
+    if not found:
+        click.echo(f"{app.name}: the table is as it is declared.", err=True)
     raise SystemExit(1 if any(each.severity == "error" for each in found) else 0)
 
 

@@ -475,12 +475,22 @@ class BatchIncomplete(TablekitError):
 
     Attributes:
         unprocessed: what is left: for writes entities and keys as they were given, for reads keys.
+        errors: for each of `unprocessed`, in its order, the error that kept it back; None where DynamoDB did not get
+            round to it, or it was not tried.
         unknown: writes that were sent and whose answer was lost.
     """
 
-    def __init__(self, message: str, *, unprocessed: Sequence[Any] = (), unknown: Sequence[Any] = ()) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        unprocessed: Sequence[Any] = (),
+        unknown: Sequence[Any] = (),
+        errors: Sequence[TablekitError | None] = (),
+    ) -> None:
         super().__init__(message)
         self.unprocessed = tuple(unprocessed)
+        self.errors = tuple(errors) or (None,) * len(self.unprocessed)
         self.unknown = tuple(unknown)
 
 

@@ -11,6 +11,7 @@ pytest_plugins = [
     "pytester",
     "tests.support.validation",
     "tests.support.stub",
+    "tests.support.aio_stub",
     "tests.support.engines",
     "tests.support.tables",
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import http.client
 import json
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
-from benchmarks.data import DOCUMENT, WORKSPACE, document, wire_item
+from benchmarks.data import CACHED_READS, DOCUMENT, WORKSPACE, document, wire_item
 
 
 class Workspace:
@@ -72,6 +72,13 @@ class Peer:
         self.item = wire_item("Document", document(0))
         if not self.decodes:
             self.moment = str
+
+    flags: ClassVar[dict[str, bool]] = {"signup_enabled": False}
+
+    def singleton(self) -> None:
+        """Reads of a flag in a dict."""
+        for _ in range(CACHED_READS):
+            _ = self.flags["signup_enabled"]
 
     def _send(self, operation: str, content: dict[str, Any]) -> Any:
         headers = {"X-Amz-Target": f"DynamoDB_20120810.{operation}", "Content-Type": "application/x-amz-json-1.0"}

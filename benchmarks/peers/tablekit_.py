@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from benchmarks.data import BATCH, DOCUMENT, TRANSACTION, WORKSPACE, comment, document
-from tablekit import Entity, Field, Table
+from benchmarks.data import BATCH, CACHED_READS, DOCUMENT, TRANSACTION, WORKSPACE, comment, document
+from tablekit import Entity, Field, Singleton, Table, field, version
 
 app = Table("bench")
 
@@ -54,6 +54,15 @@ class Comment(Entity, table=app, pk="WS#{workspace_id}", sk="DOC#{doc_id}#CMT#{c
     labels: Field[dict[str, str]]
     created_at: Field[datetime]
     edited: Field[bool]
+
+
+class AppFlags(Singleton, table=app, pk="SETTINGS#APP", sk="FLAGS#V1", cache_seconds=3600):
+    """Switches, read on every request of an application."""
+
+    signup_enabled: Field[bool] = field(default=False)
+    maintenance_mode: Field[bool] = field(default=True)
+    limit: Field[int] = field(default=10)
+    schema_version = version()
 
 
 CLASSES: dict[str, Any] = {"Workspace": Workspace, "Document": Document, "Comment": Comment}
@@ -122,6 +131,12 @@ class Peer:
             with app.transaction() as tx:
                 for each in self.comments[:TRANSACTION]:
                     tx.put(each)
+
+    def singleton(self) -> None:
+        """Reads of a flag inside the time to live."""
+        get = AppFlags.get
+        for _ in range(CACHED_READS):
+            _ = get().signup_enabled
 
     def kind(self, found: Any) -> str:
         """Its class."""

@@ -12,9 +12,9 @@ import click
 from rich.console import Console
 
 from examples.workspace.files import Problem, import_files, markdown_files
-from examples.workspace.history import import_history, read_history
-from examples.workspace.models import Comment, Workspace, app
-from examples.workspace.showing import show_feed, show_partition, show_problems
+from examples.workspace.history import Commit, import_history, read_history
+from examples.workspace.models import AppFlags, Comment, Workspace, app
+from examples.workspace.showing import show_feed, show_flags, show_partition, show_problems
 from tablekit import TablekitError
 from tablekit.local import ConnectOptions, LocalEngine
 
@@ -86,14 +86,35 @@ def _options(endpoint: str) -> ConnectOptions:
 def _run(console: Console, folder: Path, problems: list[Problem]) -> None:
     if not markdown_files(folder):
         raise click.ClickException(f"{folder} holds no Markdown files (*.md). Give another folder with --path.")
+    _open_for_use()
     workspace_id = folder.resolve().name.replace("#", "-") or "root"
     Workspace(workspace_id=workspace_id, name=workspace_id).put()
     documents = [document.doc_id for document in import_files(folder, workspace_id, problems)]
     commits = read_history(folder)
-    rows = list(import_history(commits or [], workspace_id, frozenset(documents), problems))
+    rows = list(import_history(_signed_up(commits), workspace_id, frozenset(documents), problems))
     comments = sum(isinstance(row, Comment) for row in rows)
     history = "no git history there" if commits is None else f"{comments} comments from {len(commits)} commits"
     console.print(f"Imported {len(documents)} documents into workspace {workspace_id!r}; {history}.", markup=False)
     show_problems(console, problems)
     show_partition(console, workspace_id)
     show_feed(console, workspace_id)
+    show_flags(console)
+
+
+def _open_for_use() -> None:
+    """Open an app that nobody has set up yet, and respect what an operator has set since.
+
+    Without its row the flags hold their safe values: sign-up closed, maintenance on.
+    """
+    if AppFlags.load().source == "default":
+        AppFlags.update(signup_enabled=True, maintenance_mode=False)
+    if AppFlags.get().maintenance_mode:
+        raise click.ClickException(
+            "The app is in maintenance. Open it: tablekit --app examples.workspace.models:app flags set AppFlags "
+            "maintenance_mode=false"
+        )
+
+
+def _signed_up(commits: list[Commit] | None) -> list[Commit]:
+    """The history whose authors may become members: none while sign-up is closed."""
+    return commits if commits is not None and AppFlags.get().signup_enabled else []

@@ -11,6 +11,8 @@ entity                  PK          SK
 `Comment`               ``WS#...``  ``DOC#{doc_id}#CMT#{comment_id}``
 ======================  ==========  ===================================
 
+Beside them stand one row for the whole app, `AppFlags`, and the counter `PageViews`, in partitions of its own.
+
 Only documents have keys in the index ``GSI1``, so that reading it bills documents alone.
 """
 
@@ -23,6 +25,8 @@ from tablekit import (
     Entity,
     Field,
     GlobalIndex,
+    ShardedCounter,
+    Singleton,
     Table,
     created_at,
     field,
@@ -31,7 +35,7 @@ from tablekit import (
     version,
 )
 
-__all__ = ["Comment", "Document", "Member", "Status", "Workspace", "app"]
+__all__ = ["AppFlags", "Comment", "Document", "Member", "PageViews", "Status", "Workspace", "app"]
 
 app = Table("workspace-app", indexes=[GlobalIndex("GSI1", pk="GSI1PK", sk="GSI1SK")])
 
@@ -85,3 +89,17 @@ class Comment(Entity, table=app, pk="WS#{workspace_id}", sk="DOC#{doc_id}#CMT#{c
     author: Field[str]
     body: Field[str]
     written_at: Field[datetime]
+
+
+class AppFlags(Singleton, table=app, pk="SETTINGS#APP", sk="FLAGS#V1", cache_seconds=30):
+    """Switches of the whole app. Each default is the safe value: what holds when the row is missing or unreadable."""
+
+    signup_enabled: Field[bool] = field(default=False)
+    maintenance_mode: Field[bool] = field(default=True)
+    ai_search_enabled: Field[bool] = field(default=False)
+
+    schema_version = version()
+
+
+class PageViews(ShardedCounter, table=app, pk="COUNTER#views#{page}", shards=4):
+    """How often a page was looked at, over four rows, so that one busy page meets no partition's limit."""

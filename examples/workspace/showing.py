@@ -11,11 +11,11 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from examples.workspace.files import Problem
-from examples.workspace.models import Comment, Document, Member, Workspace, app
+from examples.workspace.models import AppFlags, Comment, Document, Member, PageViews, Workspace, app
 from tablekit import Explanation, Meter
 from tablekit.wire.sizes import item_size
 
-__all__ = ["show_feed", "show_partition", "show_problems"]
+__all__ = ["show_feed", "show_flags", "show_partition", "show_problems"]
 
 HEAD, TAIL, NEWEST = 12, 4, 8
 Anything = Workspace | Document | Comment | Member
@@ -48,6 +48,19 @@ def show_feed(console: Console, workspace_id: str) -> None:
         grid.add_row(changed, str(document.revision), str(document.words), Text(document.title))
     console.print(grid)
     _request(console, query.explain(), meter, found)
+
+
+def show_flags(console: Console) -> None:
+    """The switches of the app, where their values came from, and the views of the feed's first page."""
+    console.rule("The settings row: one GetItem, cached in the process")
+    flags = AppFlags.get()
+    grid = _grid("flag", "value")
+    for name in ("signup_enabled", "maintenance_mode", "ai_search_enabled"):
+        grid.add_row(name, str(getattr(flags, name)))
+    console.print(grid)
+    console.print(Text(f"From {flags.source}, version {flags.version}, {'cached' if flags.cached else 'just read'}."))
+    PageViews.add(page="feed")
+    console.print(Text(f"The feed has been looked at {PageViews.value(page='feed')} times."))
 
 
 def show_problems(console: Console, problems: Sequence[Problem]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, overload
 
+from tablekit.api.aio_reads import AioTableReads
 from tablekit.api.entity import Entity
 from tablekit.api.keys import Key
 from tablekit.api.table_writes import AioTableWrites
@@ -25,10 +26,11 @@ C = TypeVar("C", bound=Entity)
 D = TypeVar("D", bound=Entity)
 
 
-class AioTable(AioTableWrites):
+class AioTable(AioTableReads, AioTableWrites):
     """The verbs of a table, awaited: ``app.aio``.
 
-    Entities, keys and queries have their own ``.aio``; a query is iterated over with ``async for``.
+    Entities, keys and queries have their own ``.aio``; a query is the same object as without await, and is iterated
+    over with ``async for``.
     """
 
     _table: Any
@@ -73,7 +75,7 @@ class AioTable(AioTableWrites):
 
     async def get(self, *, pk: Any, sk: Any = None, consistent: bool | None = None) -> Entity | None:
         """The row under a key as it is stored, as its class; None when there is none."""
-        key = self._table._bare_key(pk, sk)
+        key = self._table._bare_key(pk, sk)  # noqa: SLF001  (the table's own other face)
         return await get_any(self._session, self._table, key, consistent=consistent)  # type: ignore[no-any-return]
 
     @overload

@@ -28,6 +28,11 @@ class BoundIndex(Generic[E]):
         self._entity = entity
         self._name = name
 
+    def __repr__(self) -> str:
+        key = schema_of(self._entity).index_keys[self._name]
+        templates = " / ".join(repr(each.template.text) for each in key.keys)
+        return f"<Index key {self._entity.__name__}.{self._name} in {key.index.name!r}: {templates}>"
+
     def _spec(self, parts: Mapping[str, Any], *, scan: bool, **options: Any) -> QuerySpec:
         schema = schema_of(self._entity)
         key = schema.index_keys[self._name]

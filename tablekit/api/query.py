@@ -21,6 +21,7 @@ from tablekit.operations.driver import run
 from tablekit.operations.explain import Explanation, explain_query
 from tablekit.operations.pager import Pager
 from tablekit.operations.pages import Page, Pages, cursor_after, read_page
+from tablekit.operations.queryplan import check_columns
 from tablekit.operations.queryspec import Bound, QuerySpec, RangeOperator
 from tablekit.operations.rows import all_rows, count_rows, first_row, one_row, reader, row_exists
 from tablekit.operations.scan import ThreadedRows
@@ -116,6 +117,7 @@ class Query(Generic[E_co]):
         """
         if not columns:
             raise QueryError("select() names no column.")
+        check_columns(columns)
         return self._with(select=columns)
 
     def reverse(self, reverse: bool = True) -> Self:

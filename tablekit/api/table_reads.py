@@ -11,10 +11,14 @@ from tablekit.api.entity import Entity
 from tablekit.api.keys import Key
 from tablekit.api.query import Query
 from tablekit.api.streams import StreamChange, decode_changes
+from tablekit.codecs.base import ValueProblem
+from tablekit.codecs.numbers import decimal_text
 from tablekit.definition.entity import schema_of
 from tablekit.definition.indexes import Index
+from tablekit.definition.keytext import is_plain_text
 from tablekit.definition.registry import TableDefinition
 from tablekit.definition.schema import EntitySchema
+from tablekit.definition.templates import check_key_size
 from tablekit.errors import QueryError, RequestError
 from tablekit.operations.dispatch import RawItem
 from tablekit.operations.driver import run
@@ -35,6 +39,13 @@ F = TypeVar("F", bound=Entity)
 G = TypeVar("G", bound=Entity)
 
 Progress = Callable[[ScanProgress], Any]
+
+
+def _number_text(attribute: str, value: int | Decimal) -> str:
+    try:
+        return decimal_text(Decimal(value))
+    except ValueProblem as problem:
+        raise RequestError(f"{attribute}= {problem}.") from None
 
 
 class TableReads(TableDefinition):
@@ -139,13 +150,17 @@ class TableReads(TableDefinition):
         if tag == "N":
             if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
                 raise RequestError(f"{attribute}= of table {self.label!r} is a number, an int or a Decimal.")
-            return {"N": str(value)}
+            return {"N": _number_text(attribute, value)}
         wanted = str if tag == "S" else bytes
         if not isinstance(value, wanted) or not value:
             raise RequestError(
                 f"{attribute}= of table {self.label!r} is a {wanted.__name__} that is not empty, as the key is stored."
             )
-        return {tag: value}
+        if isinstance(value, str) and not is_plain_text(value):
+            raise RequestError(f"{attribute}= of table {self.label!r} holds a lone surrogate, which UTF-8 cannot hold.")
+        found: AttributeValue = {tag: value}
+        check_key_size(found, "sk" if attribute == self.sk else "pk", f"{attribute}= of table {self.label!r}")
+        return found
 
     @overload
     def scan(

@@ -79,7 +79,7 @@ def register_codec(type_: type[T], codec: Codec[T]) -> None:
     """Use a codec for a type everywhere in this process.
 
     It holds for classes made afterwards, also for a type that tablekit has a codec of its own for. Registering a
-    type again replaces its codec. For one table or one field, give the codec there.
+    type again replaces its codec. For one field, give the codec there: ``field(codec=...)``.
     """
     _registered[type_] = codec
     _cache.clear()

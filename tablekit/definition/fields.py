@@ -113,7 +113,7 @@ class Declaration:
         self.hide_expired = hide_expired
 
 
-def _as_tuple(validator: Validator | Sequence[Validator] | None) -> tuple[Validator, ...]:
+def _as_tuple(validator: Any) -> tuple[Validator, ...]:
     if validator is None:
         return ()
     # What is neither is refused with the class and the field named, when the class is made.

@@ -68,7 +68,8 @@ class Index:
             raise DefinitionError(
                 f"Index {name!r}: one attribute stands twice in its key ({', '.join(self.keys)}).", owner=name
             )
-        if projection not in ("ALL", "KEYS_ONLY") and not _is_several(projection):
+        named = isinstance(projection, str)
+        if not (projection in ("ALL", "KEYS_ONLY") if named else _is_several(projection)):
             raise DefinitionError(
                 f"Index {name!r}: projection={projection!r} is not known. Give 'ALL', 'KEYS_ONLY', "
                 "or a list of attribute names to include.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -15,9 +16,18 @@ from tablekit.definition.languages import could_equal
 from tablekit.definition.schema import EntitySchema, KeyAttribute
 from tablekit.errors import DefinitionError, UnknownEntityType
 
-__all__ = ["KeyOverlapWarning", "ProjectionWarning", "TableDefinition", "UnknownPolicy", "UntypedPolicy"]
+__all__ = [
+    "KeyOverlapWarning",
+    "ProjectionWarning",
+    "TableDefinition",
+    "UnknownPolicy",
+    "UntypedPolicy",
+    "table_name_problem",
+]
 
 _PACKAGE = __name__.partition(".")[0] + "."
+
+_TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 UnknownPolicy = Literal["raise", "skip"]
 UntypedPolicy = Literal["raise", "skip", "infer"]
@@ -29,6 +39,17 @@ class KeyOverlapWarning(UserWarning):
 
 class ProjectionWarning(UserWarning):
     """An index does not hold the type attribute, so that queries of it cannot give entities by themselves."""
+
+
+def table_name_problem(name: str) -> str | None:
+    """Why a name cannot be a table's, or None; an ARN of a table may stand for its name.
+
+    The least length, 3, is asked where a table is created: a definition alone may stand for a table by any name.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
+    """
+    if name.startswith("arn:") or (len(name) <= 255 and _TABLE_NAME.fullmatch(name)):
+        return None
+    return "a table's name is 3 to 255 characters of A-Z, a-z, 0-9, '_', '-' and '.'; give such a name."
 
 
 class TableDefinition:
@@ -89,6 +110,10 @@ class TableDefinition:
 
     def _check_own(self) -> None:
         where = f"Table {self.label!r}"
+        if isinstance(self._name, str):
+            problem = table_name_problem(self._name)
+            if problem is not None:
+                raise DefinitionError(f"{where}: {problem}", owner=self.label)
         names = [
             *attribute_names(self.key_names, where, "primary key"),
             *attribute_names(self.type_attribute, where, "type_attribute="),
@@ -206,6 +231,7 @@ class TableDefinition:
         replaced = next((old for old in self.entities.values() if _same_class(old.entity, schema.entity)), None)
         others = [old for old in self.entities.values() if old is not replaced]
         self._check_types(schema, others)
+        self._check_ttl(schema, others)
         # Before anything is changed: a warning may be an error.
         self._warn_of_overlap(schema, [old for old in others if not _related(old.entity, schema.entity)])
         if replaced is not None:
@@ -241,6 +267,18 @@ class TableDefinition:
                 'Give one of them another: `type="..."`.',
                 owner=schema.name,
             )
+
+    def _check_ttl(self, schema: EntitySchema, others: Sequence[EntitySchema]) -> None:
+        """A table has one TTL attribute."""
+        for other in others:
+            if schema.ttl is not None and other.ttl is not None and schema.ttl.attribute != other.ttl.attribute:
+                raise DefinitionError(
+                    f"{schema.name}.{schema.ttl.name} and {other.name}.{other.ttl.name} of table {self.label!r} are "
+                    f"stored as {schema.ttl.attribute!r} and {other.ttl.attribute!r}, and a table has one TTL "
+                    f"attribute. Give both one name: ttl(name={other.ttl.attribute!r}).",
+                    owner=schema.name,
+                    field=schema.ttl.name,
+                )
 
     def _warn_of_overlap(self, schema: EntitySchema, others: Sequence[EntitySchema]) -> None:
         for other in others:

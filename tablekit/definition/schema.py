@@ -11,7 +11,7 @@ from tablekit.codecs.compare import check_depth
 from tablekit.definition.fields import Kind, Validator
 from tablekit.definition.indexes import Index
 from tablekit.definition.languages import Language
-from tablekit.definition.templates import Template
+from tablekit.definition.templates import Template, check_key_size
 from tablekit.errors import EncodeError, KeyPartError
 from tablekit.expressions.paths import Path
 
@@ -202,6 +202,7 @@ class KeyAttribute:
             )
         encoded = self.field.encode(value)
         assert encoded is not None
+        check_key_size(encoded, self.template.role, f"{entity}.{self.field.name}")
         return encoded
 
     def match(self, value: AttributeValue) -> dict[str, Any] | None:

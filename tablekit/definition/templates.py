@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from tablekit._types import KeyType
+from tablekit._types import AttributeValue, KeyType
 from tablekit.codecs.base import ValueProblem
 from tablekit.definition.keyparts import MISSING, Part, Types, check_lossy, native_problem, text_of, value_at
 from tablekit.definition.keyshape import Bind, KeyText
@@ -30,13 +30,30 @@ from tablekit.definition.keysyntax import RawPart, RawTemplate, TemplateProblem,
 from tablekit.definition.keytext import is_plain_text
 from tablekit.errors import DefinitionError, KeyPartError, LimitExceeded
 
-__all__ = ["LIMITS", "Part", "Role", "Template", "bare_field", "next_prefix", "require_lossless"]
+__all__ = ["LIMITS", "Part", "Role", "Template", "bare_field", "check_key_size", "next_prefix", "require_lossless"]
 
 Role = Literal["pk", "sk", "index_pk", "index_sk"]
 """Where a template's keys stand."""
 
 LIMITS: Final[Mapping[Role, int]] = {"pk": 2048, "sk": 1024, "index_pk": 2048, "index_sk": 1024}
 """The most bytes of UTF-8 that a key may have, by role."""
+
+
+def check_key_size(value: AttributeValue, role: Role, what: str) -> None:
+    """Refuse a key that is longer than DynamoDB takes. Raises `LimitExceeded`.
+
+    Parameters:
+        value: the key's attribute value. what: the key, for the message.
+    """
+    ((tag, inner),) = value.items()
+    size = 0 if tag == "N" else len(inner.encode("utf-8", "surrogatepass") if tag == "S" else inner)
+    if size > LIMITS[role]:
+        raise LimitExceeded(
+            f"{what} has {size} bytes, and DynamoDB allows {LIMITS[role]} in a {_ROLE_NAMES[role]}. Shorten it.",
+            limit=LIMITS[role],
+            actual=size,
+        )
+
 
 _FIRST_SURROGATE: Final = 0xD800
 _ROLE_NAMES: Final[Mapping[Role, str]] = {

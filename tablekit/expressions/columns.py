@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Protocol, TypeGuard, TypeVar, cast, overload
 
+from typing_extensions import Never
+
 from tablekit.errors import ExpressionError
 from tablekit.expressions import conditions
 from tablekit.expressions.actions import Action, Add, Delete, Operand, Remove
@@ -125,11 +127,17 @@ class Column(Generic[T]):
         """
         return between_condition(self.path, low, high)
 
-    def is_in(self, values: Iterable[T]) -> Condition:
+    def is_in(self, values: Iterable[T], *others: Never) -> Condition:
         """That the stored value is one of these; more than 100 become several INs joined by OR.
+
+        Parameters:
+            values: a collection of values. others: there are none; they are taken so as to be refused with the remedy.
 
         Raises `ExpressionError` for no values at all, since nothing could match.
         """
+        if others:
+            message = f"{self.path}: is_in takes one collection of values; write is_in([a, b]), not is_in(a, b)"
+            raise ExpressionError(message, paths=[str(self.path)])
         return is_in_condition(self.path, values)
 
     def begins_with(self, prefix: str | bytes) -> Condition:

@@ -169,15 +169,18 @@ def conjunction(*conditions: Condition | None) -> Condition | None:
 def checked(condition: Any) -> Condition:
     """A caller's condition. Raises `ExpressionError` for what is none, such as an expression as text."""
     if not isinstance(condition, Condition):
+        # Python evaluates 'is', 'in', 'not' and 'and' by itself, and what it gives is a bool.
+        remedy = "; in place of 'is None' write == None, of 'not' ~, of 'and' &" if isinstance(condition, bool) else ""
         raise ExpressionError(
             f"a condition is made of columns, such as Document.status == ..., and is no {type(condition).__name__}"
+            f"{remedy}"
         )
     return condition
 
 
 def _join(operator: Literal["AND", "OR"], conditions: Sequence[Condition]) -> Condition:
     terms: list[Condition] = []
-    for condition in conditions:
+    for condition in map(checked, conditions):
         if isinstance(condition, Group) and condition.operator == operator:
             terms.extend(condition.terms)
         else:

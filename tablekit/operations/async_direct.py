@@ -318,18 +318,26 @@ def _aiohttp() -> Any:
         raise RequestError('Awaited calls need the extra: pip install "tablekit[async]".') from None
 
 
-def _as_standard(error: Exception) -> Exception:
+def _as_standard(error: Any) -> Exception:
     """An error of aiohttp as the standard library would have raised it, and any other as it is."""
     http = _aiohttp()
-    # It is a timeout like that of an answer, by its classes.
-    if isinstance(error, http.ConnectionTimeoutError):
-        return Unsent(TimeoutError("the connection could not be made in time"))
-    if isinstance(error, http.ClientConnectorCertificateError):
-        return Unsent(error.certificate_error)
-    if isinstance(error, http.ClientConnectorError):
-        return Unsent(error.os_error)
+    reason = _no_connection(error, http)
+    if reason is not None:
+        return Unsent(reason)
+    if isinstance(error, http.ServerTimeoutError):
+        return TimeoutError(str(error))
     if isinstance(error, http.ClientResponseError):
         return HTTPException(error.message)
     if isinstance(error, http.ClientError) and not isinstance(error, (OSError, ValueError)):
         return ConnectionError(str(error))  # disconnected, or a body that is not whole
-    return error
+    return error  # type: ignore[no-any-return]
+
+
+def _no_connection(error: Any, http: Any) -> Any:
+    """Why no connection could be made; None for an error that came later."""
+    # aiohttp 3.9 has no class for it; as a timeout like that of an answer it is told with less certainty.
+    if isinstance(error, getattr(http, "ConnectionTimeoutError", ())):
+        return TimeoutError("the connection could not be made in time")
+    if isinstance(error, http.ClientConnectorCertificateError):
+        return error.certificate_error
+    return error.os_error if isinstance(error, http.ClientConnectorError) else None

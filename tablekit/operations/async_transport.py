@@ -90,7 +90,8 @@ class AwaitingPort(Listening):
         """Run calls with at most `limit` at once; results in order.
 
         When one raises, those not begun are dropped, those running are waited for, and the error is raised.
-        When this task is cancelled, those running are cancelled too.
+        When this task is cancelled, those running are cancelled too, and ``CancelledError.history`` has the attempts
+        of them all.
         """
         results: dict[int, T] = {}
         queue = iter(enumerate(calls))
@@ -111,12 +112,13 @@ class AwaitingPort(Listening):
         tasks = [asyncio.ensure_future(worker()) for _ in range(max(1, min(limit, len(calls))))]
         try:
             await asyncio.gather(*tasks)
-        except BaseException:
+        except BaseException as error:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             for _, call in queue:
                 _drop(call)
+            attach_history(error, [attempt for failure in failures for attempt in getattr(failure, "history", ())])
             raise
         if failures:
             raise failures[0]

@@ -54,12 +54,13 @@ _SMALL_ITEM = BYTES_IN_ONE_REQUEST // (ROWS_IN_ONE_REQUEST * _INFLATION)
 
 @attrs.frozen
 class _Outcome:
-    """What became of some rows."""
+    """What became of some rows; `reasons` has the errors of unprocessed rows, by the step's identity."""
 
     written: Sequence[Step] = ()
     unprocessed: Sequence[Step] = ()
     unknown: Sequence[Step] = ()
     errors: Sequence[TablekitError] = ()
+    reasons: Mapping[int, TablekitError] = attrs.field(factory=dict[int, TablekitError])
 
 
 class Batching:
@@ -180,9 +181,17 @@ class Batching:
         parts = [f"{len(left)} of {count} rows were not written"] if left else []
         parts += [f"of {len(unknown)} it is not known, since the answer was lost"] if unknown else []
         reason = errors[0].message if errors else "DynamoDB returned them unprocessed again and again (throttling)."
+        reasons = {number: error for outcome in outcomes for number, error in outcome.reasons.items()}
+        lasting = sum(not isinstance(error, ServiceError) for error in reasons.values())
+        remedy = "writing them again does no harm unless others wrote the rows meanwhile."
+        if lasting:
+            remedy = (
+                f".errors has the reason of each of .unprocessed; {lasting} of them would fail again: decide by it."
+            )
         raise BatchIncomplete(
             f"{', and '.join(parts)}: {reason} .unprocessed and .unknown have the entities and keys as they were "
-            "given; writing them again does no harm unless others wrote the rows meanwhile.",
+            f"given; {remedy}",
+            errors=[reasons.get(id(step)) for step in left],
             unprocessed=[step.target for step in left],
             unknown=[step.target for step in unknown],
         ) from (errors[0] if errors else None)
@@ -242,7 +251,7 @@ class Batching:
         steps = [row.step for row in left]
         if uncertain(error.history):
             return _Outcome(written, unknown=steps, errors=[error])
-        return _Outcome(written, steps, errors=[error])
+        return _Outcome(written, steps, errors=[error], reasons={id(step): error for step in steps})
 
     # In transactions
 
@@ -255,6 +264,7 @@ class Batching:
         left = list(steps)
         refused: list[Step] = []
         errors: list[TablekitError] = []
+        reasons: dict[int, TablekitError] = {}
         while left and not self._failed:
             transaction = Transacting(self.session, self.session_of, retry_conflicts=ATTEMPTS_WITHOUT_PROGRESS)
             for step in left:
@@ -264,21 +274,29 @@ class Batching:
             except TransactionCancelled as cancelled:
                 failed = {reason.index: reason.error or cancelled for reason in cancelled.failed}
                 errors += failed.values()
+                reasons.update(
+                    (id(step), failed.get(n, cancelled)) for n, step in enumerate(left) if n in failed or not failed
+                )
                 refused += [step for number, step in enumerate(left) if number in failed or not failed]
                 left = [step for number, step in enumerate(left) if number not in failed and failed]
             except WriteOutcomeUnknown as error:
                 self._failed = True
-                return _Outcome((), refused, left, [*errors, error])
+                return _Outcome((), refused, left, [*errors, error], reasons)
             except (ConditionFailed, RequestError) as error:
-                # Found before anything was sent: two rows of the batch want one unique value.
-                return _Outcome((), [*refused, *left], errors=[*errors, error])
+                # Found before anything was sent: of two rows that want one unique value the later is refused.
+                rivals: Mapping[int, TablekitError] = transaction.rivals or dict.fromkeys(range(len(left)), error)
+                errors += list(rivals.values())
+                reasons.update((id(left[number]), each) for number, each in rivals.items())
+                refused += [left[number] for number in rivals]
+                left = [step for number, step in enumerate(left) if number not in rivals]
             except ServiceError as error:
                 self._failed = True
-                return _Outcome((), [*refused, *left], errors=[*errors, error])
+                reasons.update((id(step), error) for step in left)
+                return _Outcome((), [*refused, *left], errors=[*errors, error], reasons=reasons)
             else:
                 # The transaction has settled the entities itself.
-                return _Outcome((), refused, errors=errors)
-        return _Outcome((), [*refused, *left], errors=errors)
+                return _Outcome((), refused, errors=errors, reasons=reasons)
+        return _Outcome((), [*refused, *left], errors=errors, reasons=reasons)
 
 
 @attrs.frozen(eq=False)

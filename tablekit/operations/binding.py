@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tablekit._types import Port
-from tablekit.definition.registry import TableDefinition
+from tablekit.definition.registry import TableDefinition, table_name_problem
 from tablekit.errors import RequestError
 from tablekit.operations.session import Capabilities, Session
 from tablekit.operations.settings import Settings
@@ -54,6 +54,9 @@ class Binding:
             raise RequestError(
                 f"The name of table {self.registry.label!r} is {name!r}; it must be a string, not empty."
             )
+        problem = table_name_problem(name)
+        if problem is not None:
+            raise RequestError(f"The name of table {self.registry.label!r} is {name!r}: {problem}")
         return name
 
     def session(self, port: Port | None = None) -> Session:

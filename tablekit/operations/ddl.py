@@ -7,7 +7,7 @@ from typing import Any, Literal, Union
 
 from tablekit.definition.indexes import Index
 from tablekit.definition.registry import TableDefinition
-from tablekit.errors import ServiceError, TablekitError, TableNotFound
+from tablekit.errors import RequestError, ServiceError, TablekitError, TableNotFound
 from tablekit.operations.session import Session
 from tablekit.wire.requests import Request
 
@@ -106,9 +106,11 @@ async def create_table(
         ttl: the attribute by which rows expire; by default the one of the entities' ttl() fields.
         options: as for `create_table_body`.
 
-    Returns whether the table was created. Raises `TablekitError` when it is there with another key, and when it
-    does not become ACTIVE in time.
+    Returns whether the table was created. Raises `RequestError` for a name that is too short, `TablekitError` when
+    the table is there with another key, and when it does not become ACTIVE in time.
     """
+    if len(session.name) < 3:
+        raise RequestError(f"A table is named by 3 to 255 characters, and {session.name!r} has {len(session.name)}.")
     body = create_table_body(session.registry, **options)
     created = True
     try:

@@ -299,7 +299,9 @@ def _wrong_type(schema: EntitySchema, item: Item, found: str | None) -> WrongEnt
     registry = schema.registry
     pk, sk = registry.plain_key(item)
     hint = ""
-    if found is not None and any(found.lower() == name.lower() for name in schema.types):
+    if found in schema.types:
+        hint = f" A class of the same module and name, made later, has taken the place of this {schema.name}: use that."
+    elif found is not None and any(found.lower() == name.lower() for name in schema.types):
         hint = f" They differ only in case; if they are the same, add aliases=({found!r},) to the class."
     return WrongEntityType(
         f"The row {registry.show_key(item)} of table {registry.label!r} is a {found!r}, and was read as "

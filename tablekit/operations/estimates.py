@@ -68,11 +68,15 @@ class Estimate:
         requests = f"{self.requests:,} request{'' if self.requests == 1 else 's'}"
         rows = f"{self.rows_read:,} rows read in {requests}, {self.rows_returned:,} returned"
         lines = [
-            f"{self.read_units:g} read units, {how}: {rows}",
+            f"{_units(self.read_units)}, {how}: {rows}",
             f"{self.discarded_units:g} of them for rows that are not returned",
         ]
-        lines += [f"{each.name}: {each.read_units:g} read units; {each.text}" for each in self.alternatives]
+        lines += [f"{each.name}: {_units(each.read_units)}; {each.text}" for each in self.alternatives]
         return "\n".join(lines)
+
+
+def _units(units: float) -> str:
+    return f"{units:g} read unit{'' if units == 1 else 's'}"
 
 
 @attrs.frozen(kw_only=True)

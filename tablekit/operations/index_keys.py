@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from tablekit._types import UNSET, AttributeValue, Item
-from tablekit.definition.schema import EntitySchema, FieldSchema, IndexKeySchema
+from tablekit.definition.schema import EntitySchema, FieldSchema, IndexKeySchema, KeyAttribute
+from tablekit.definition.templates import check_key_size
 from tablekit.errors import EncodeError, KeyPartError
 from tablekit.expressions.actions import Action, remove_attribute, set_attribute
 from tablekit.expressions.conditions import Condition, attribute_not_exists, equals
@@ -132,10 +133,10 @@ def check_native_keys(schema: EntitySchema, item: Mapping[str, AttributeValue | 
     Parameters:
         item: stored names and encoded values; None for an attribute that is left out, which is allowed.
 
-    Raises `EncodeError` for an empty text or binary and for NULL.
+    Raises `EncodeError` for an empty text or binary and for NULL, `LimitExceeded` for one that is too long.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
     """
-    for name, (field, index) in _native_keys(schema).items():
+    for name, (key, field, index) in _native_keys(schema).items():
         value = item.get(name)
         if value is None:
             continue
@@ -149,14 +150,15 @@ def check_native_keys(schema: EntitySchema, item: Mapping[str, AttributeValue | 
                 entity=schema.name,
                 field=field.name,
             )
+        check_key_size(value, key.template.role, f"{schema.name}.{field.name}, a key of index {index!r},")
 
 
-def _native_keys(schema: EntitySchema) -> dict[str, tuple[FieldSchema, str]]:
-    found: dict[str, tuple[FieldSchema, str]] | None = schema.compiled.get("native_index_keys")
+def _native_keys(schema: EntitySchema) -> dict[str, tuple[KeyAttribute, FieldSchema, str]]:
+    found: dict[str, tuple[KeyAttribute, FieldSchema, str]] | None = schema.compiled.get("native_index_keys")
     if found is None:
         primary = {key.attribute for key in schema.keys}
         found = schema.compiled["native_index_keys"] = {
-            key.attribute: (key.field, index_key.index.name)
+            key.attribute: (key, key.field, index_key.index.name)
             for index_key in schema.index_keys.values()
             for key in index_key.keys
             if key.field is not None and not key.written and key.attribute not in primary

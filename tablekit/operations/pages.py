@@ -15,7 +15,7 @@ from tablekit.operations.calls import call
 from tablekit.operations.cursors import Side, decode_cursor, encode_cursor, key_in_query
 from tablekit.operations.pager import Pager
 from tablekit.operations.queryplan import plan_query
-from tablekit.operations.queryspec import QuerySpec
+from tablekit.operations.queryspec import QuerySpec, is_whole
 from tablekit.operations.session import Session
 
 __all__ = ["Page", "Pages", "cursor_after", "read_page"]
@@ -184,7 +184,9 @@ def _sized(spec: QuerySpec, size: int | None) -> QuerySpec:
         raise QueryError("A scan in segments has no position, and so no pages. Iterate over it, or leave segments out.")
     if size is None:
         return spec
-    smaller = size if spec.limit is None or not isinstance(size, int) else min(size, spec.limit)
+    if not is_whole(size):
+        raise QueryError(f"The size of a page must be a whole number of at least 1, not {size!r}.")
+    smaller = size if spec.limit is None else min(size, spec.limit)
     spec = attrs.evolve(spec, limit=smaller)
     spec.check()
     return spec

@@ -192,6 +192,8 @@ class WritePlan:
 
     def _exists(self, item: Item | None) -> ConditionFailed:
         remedy = "use put() or update()"
+        if self.schema.version is not None:
+            remedy = "get() it and save() the change, or use update()"
         if self.expectation.verb == "put":
             remedy = "an entity that was not loaded would reset its version: get() it first, or change it by update()"
         return self._failure(ItemExists, item, "there is a row under the key already", remedy)

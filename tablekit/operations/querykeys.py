@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import attrs
@@ -60,11 +61,12 @@ def plan_keys(spec: QuerySpec) -> ReadKeys:
     if spec.scan:
         _check_no_parts(spec)
         return ReadKeys()
+    # A misspelt part is told before the one that is missing for it.
+    _check_parts(spec, spec.sources or ())
     partition = _partition(spec)
     conditions: list[Condition] = [equals(name, value, name) for name, value in partition.items()]
     if spec.sources is None:
         return ReadKeys(partition=partition, condition=all_of(*conditions))
-    _check_parts(spec, spec.sources)
     first = spec.sources[0]
     if len(first.sk) > 1:
         conditions += _multi_attribute(spec)
@@ -97,14 +99,25 @@ def _partition(spec: QuerySpec) -> dict[str, AttributeValue]:
         assert spec.raw_pk is not None
         return dict(zip(spec.key_attributes, spec.raw_pk))
     first, *others = spec.sources
-    found = partition_conditions(first.pk, spec.parts, first.schema.name)
     for source in others:
-        if not _equal(found, partition_conditions(source.pk, spec.parts, source.schema.name)):
+        try:
+            mine = partition_conditions(first.pk, spec.parts, first.schema.name)
+            same = _equal(mine, partition_conditions(source.pk, spec.parts, source.schema.name))
+        except KeyPartError as error:
+            # A part that only one of the classes has is no oversight.
+            if error.part in spec.parts or set(_names(first)) == set(_names(source)):
+                raise
+            same = False
+        if not same:
             raise QueryError(
                 f"{first.schema.name} and {source.schema.name} lie in different partitions of {spec.where_text} "
                 f"({_templates(first.pk)} and {_templates(source.pk)}); one query reads one. Query them apart."
             )
-    return found
+    return partition_conditions(first.pk, spec.parts, first.schema.name)
+
+
+def _names(source: Source) -> list[str]:
+    return [name for key in source.pk for name in key.template.names]
 
 
 def _equal(one: Mapping[str, AttributeValue], other: Mapping[str, AttributeValue]) -> bool:
@@ -129,6 +142,8 @@ def _own_parts(spec: QuerySpec, source: Source) -> dict[str, Any]:
 
 def _check_parts(spec: QuerySpec, sources: Sequence[Source]) -> None:
     """Every part must mean something to some class; a misspelt one would widen the query unseen."""
+    if not sources:
+        return
     used = {
         part for source in sources for key in (*source.pk, *source.sk) for part in (*key.template.names, *key.names)
     }
@@ -136,9 +151,10 @@ def _check_parts(spec: QuerySpec, sources: Sequence[Source]) -> None:
         if name not in used:
             known = ", ".join(sorted(used)) or "none"
             names = ", ".join(source.schema.name for source in sources)
+            near = get_close_matches(name, sorted(used), n=1)
+            remedy = f"Did you mean {near[0]!r}?" if near else "Use where() for other fields."
             raise QueryError(
-                f"{name!r} is no part of the key of {names} in {spec.where_text} (parts: {known}). "
-                "Use where() for other fields."
+                f"{name!r} is no part of the key of {names} in {spec.where_text} (parts: {known}). {remedy}"
             )
 
 

@@ -26,7 +26,7 @@ from tablekit.operations.read import projection
 from tablekit.wire.rendering import Renderer
 from tablekit.wire.requests import Request
 
-__all__ = ["Narrowing", "QueryPlan", "plan_query"]
+__all__ = ["Narrowing", "QueryPlan", "check_columns", "plan_query"]
 
 Narrowing = Literal["key", "filter", "hydrate", "none"]
 
@@ -366,12 +366,18 @@ def _selected(spec: QuerySpec) -> tuple[frozenset[str], list[Path]]:
     return frozenset(filter(spec.holds, attributes)), [path for path in found if spec.holds(path.attribute)]
 
 
+def check_columns(columns: Sequence[Any]) -> None:
+    """Refuse what is no column. Raises `QueryError`."""
+    for column in columns:
+        if not isinstance(column, Column):
+            raise QueryError(f"select() takes columns, such as Document.title, not {column!r}.")
+
+
 def _check_select(spec: QuerySpec) -> None:
     if not spec.candidates:
         raise QueryError("select() needs a class whose columns it names.")
+    check_columns(spec.select or ())
     for column in spec.select or ():
-        if not isinstance(column, Column):
-            raise QueryError(f"select() takes columns, such as Document.title, not {column!r}.")
         path = column.path
         if path.owner is not None and not any(concerns([path.owner], schema) for schema in spec.candidates):
             names = ", ".join(schema.name for schema in spec.candidates)

@@ -15,7 +15,7 @@ from tablekit.definition.templates import Role, Template
 from tablekit.errors import QueryError
 from tablekit.expressions.conditions import Condition
 
-__all__ = ["Bound", "QuerySpec", "RangeOperator", "Source", "index_source", "index_sources"]
+__all__ = ["Bound", "QuerySpec", "RangeOperator", "Source", "index_source", "index_sources", "is_whole"]
 
 RangeOperator = Literal["between", "begins_with", "before", "after", "at_least", "at_most"]
 
@@ -227,7 +227,7 @@ class QuerySpec:
     def check(self) -> None:
         """Refuse what DynamoDB cannot answer. Raises `QueryError`."""
         for name, value in (("limit", self.limit), ("page_size", self.page_size)):
-            if value is not None and not _whole(value):
+            if value is not None and not is_whole(value):
                 raise QueryError(f"{name}({value!r}) must be a whole number of at least 1.")
         if self.consistent and self.index is not None and not self.index.local:
             raise QueryError(
@@ -253,7 +253,7 @@ class QuerySpec:
             )
         if self.reverse:
             raise QueryError("A scan has no order, so that it cannot be reversed.")
-        if not _whole(self.segments) or self.segments > MOST_SEGMENTS:
+        if not is_whole(self.segments) or self.segments > MOST_SEGMENTS:
             raise QueryError(f"segments={self.segments!r} must be a whole number from 1 to {MOST_SEGMENTS:,}.")
         rate = self.units_per_second
         if rate is not None and (isinstance(rate, bool) or not isinstance(rate, (int, float)) or not rate > 0):
@@ -262,5 +262,6 @@ class QuerySpec:
             raise QueryError("progress= must be a function that is given a ScanProgress.")
 
 
-def _whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number of at least 1."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1

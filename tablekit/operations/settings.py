@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -31,7 +32,8 @@ class Settings:
 
     Parameters:
         region: such as ``"eu-west-1"``; None asks botocore's chain (``AWS_REGION``, the profile).
-        endpoint_url: another endpoint than AWS's. On this machine (``127.0.0.1``, ``localhost``, ``::1``)
+        endpoint_url: another endpoint than AWS's; None takes ``AWS_ENDPOINT_URL_DYNAMODB`` or ``AWS_ENDPOINT_URL``
+            of the environment, where it is set. On this machine (``127.0.0.1``, ``localhost``, ``::1``)
             the region defaults to ``us-east-1`` and the keys to placeholders, when nothing is configured.
         session: a botocore session or a ``boto3.Session``; not together with a profile or keys.
         profile: the name of a profile in AWS's configuration files.
@@ -82,8 +84,9 @@ class Settings:
 
     @property
     def is_local(self) -> bool:
-        """Whether the endpoint is on this machine."""
-        return self.endpoint_url is not None and urlsplit(self.endpoint_url).hostname in _LOOPBACK
+        """Whether the endpoint, given here or by the environment, is on this machine."""
+        endpoint = self.endpoint_url or _configured_endpoint()
+        return endpoint is not None and urlsplit(endpoint).hostname in _LOOPBACK
 
     @property
     def static_keys(self) -> dict[str, str]:
@@ -94,6 +97,16 @@ class Settings:
         if self.aws_session_token:
             keys["aws_session_token"] = self.aws_session_token
         return keys
+
+
+def _configured_endpoint() -> str | None:
+    """The endpoint that botocore takes from the environment.
+
+    https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html
+    """
+    if os.environ.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() == "true":
+        return None
+    return os.environ.get("AWS_ENDPOINT_URL_DYNAMODB") or os.environ.get("AWS_ENDPOINT_URL") or None
 
 
 def client_options(settings: Settings, *, has_region: bool, has_credentials: bool) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from tablekit.errors import (
     RequestError,
     ServiceError,
     TransactionCancelled,
+    UniqueViolation,
     WriteOutcomeUnknown,
 )
 from tablekit.operations.batch_get import read_items, token_of
@@ -48,7 +49,7 @@ from tablekit.operations.transact_render import (
     too_many,
 )
 from tablekit.operations.transact_send import CANCELLED, Sender, passing_error, reasons_of
-from tablekit.operations.unique import Guard, guard_actions
+from tablekit.operations.unique import Guard, guard_actions, rivals_of
 from tablekit.wire.requests import TransactionRequest
 
 __all__ = ["Later", "Transacting", "hooked"]
@@ -100,7 +101,8 @@ class Transacting:
     Attributes:
         steps: the writes, in the caller's order. token: the client token. state: how far it is.
         settles: whether it brings entities up to date by itself when it is applied. kept: the values that it was to
-            release, and that it found in the hands of other rows.
+            release, and that it found in the hands of other rows. rivals: by place, the writes that want a value which
+            an earlier one gives to another row; it cannot be sent with them.
     """
 
     def __init__(
@@ -124,6 +126,7 @@ class Transacting:
         self._ready: list[Ready] = []
         self.settles = True
         self.kept: list[Guard] = []
+        self.rivals: dict[int, UniqueViolation] = {}
         self._request: TransactionRequest | None = None
         self._began = 0.0
 
@@ -209,6 +212,7 @@ class Transacting:
             if each.plan is not None:
                 actions.append(main_action(number, each.plan, names))
         guards = [attrs.evolve(g, step=number) for number, each in enumerate(ready) for g in each.guards]
+        self.rivals = rivals_of(guards)
         actions += [guard_action(each, names) for each in guard_actions(guards)]
         check_limits(actions)
         self._actions = actions

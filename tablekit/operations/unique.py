@@ -28,6 +28,7 @@ __all__ = [
     "encoded_values",
     "guard_actions",
     "guards_of",
+    "rivals_of",
     "violation",
 ]
 
@@ -285,15 +286,15 @@ class GuardAction:
         return error
 
 
-def violation(guard: Guard, owner: Item | None, item: Item | None = None) -> UniqueViolation:
-    """The error for a value that another row holds."""
+def violation(guard: Guard, owner: Item | None, item: Item | None = None, *, wanted: bool = False) -> UniqueViolation:
+    """The error for a value that another row holds, or is to get by another write that is sent together with it."""
     registry = guard.schema.registry
     pk, sk = registry.plain_key(guard.owner)
     names = tuple(field.name for field in guard.unique.fields)
     holder = "another row" if owner is None else f"the row {registry.show_key(owner)}"
     error = UniqueViolation(
         f"write of {guard.schema.name} {registry.show_key(guard.owner)}: the value of {', '.join(names)} is unique and "
-        f"belongs to {holder}. Give another value, or change that row first.",
+        f"{'is also given to' if wanted else 'belongs to'} {holder}{' by the same request' if wanted else ''}. Give another value, or change that row first.",
         entity=guard.schema.name,
         pk=pk,
         sk=sk,
@@ -302,6 +303,21 @@ def violation(guard: Guard, owner: Item | None, item: Item | None = None) -> Uni
     error.fields = names
     error.owner = None if owner is None else registry.plain_key(owner)
     return error
+
+
+def rivals_of(guards: Sequence[Guard]) -> dict[int, UniqueViolation]:
+    """The writes that claim a value which an earlier one claims for another row, by their places."""
+    holders: dict[Hashable, Guard] = {}
+    found: dict[int, UniqueViolation] = {}
+    for step in dict.fromkeys(guard.step for guard in guards):
+        claims = [guard for guard in guards if guard.claim and guard.step == step]
+        for guard in claims:
+            holder = holders.get(guard.token)
+            if holder is not None and token_of(holder.owner) != token_of(guard.owner):
+                found.setdefault(step, violation(guard, holder.owner, wanted=True))
+        if step not in found:
+            holders.update((guard.token, guard) for guard in claims)
+    return found
 
 
 def guard_actions(guards: Sequence[Guard]) -> list[GuardAction]:
@@ -319,7 +335,7 @@ def _action(guards: Sequence[Guard]) -> GuardAction:
     claims = [guard for guard in guards if guard.claim]
     owners = {token_of(guard.owner): guard.owner for guard in claims}
     if len(owners) > 1:
-        raise violation(claims[1], claims[0].owner)
+        raise violation(claims[1], claims[0].owner, wanted=True)
     guard = claims[0] if claims else guards[0]
     allowed = {token_of(each.owner): each.owner for each in guards}
     registry = guard.schema.registry

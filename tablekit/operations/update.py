@@ -22,6 +22,7 @@ from tablekit.expressions.actions import (
     if_not_exists,
     set_attribute,
 )
+from tablekit.expressions.columns import Column
 from tablekit.expressions.conditions import Condition, attribute_exists, conjunction
 from tablekit.expressions.paths import attribute
 from tablekit.expressions.values import Value
@@ -92,13 +93,20 @@ def _check_given(actions: Sequence[Any], version: Any, composite: Any, returning
     for action in actions:
         if not isinstance(action, Action):
             raise ExpressionError(
-                f"an update takes actions on columns, such as Document.title.set(...), not a {type(action).__name__}"
+                f"an update takes actions on columns, such as Document.title.set(...), not {_shown(action)}"
             )
     check_version(version)
     if composite is not None and not isinstance(composite, Mapping):
         raise RequestError(f"composite= takes a mapping of field names to values, not a {type(composite).__name__}.")
     if returning is not None and not (isinstance(returning, str) and returning in ("new", "old", "changed")):
         raise RequestError(f'returning={returning!r} is not known; take "new", "old", "changed" or None.')
+
+
+def _shown(given: Any) -> str:
+    """What was given in place of an action, with the remedy where it is plain."""
+    if isinstance(given, Condition):
+        return "a condition: == compares, and .set(...) assigns; what must hold of the row is condition="
+    return "a bare column" if isinstance(given, Column) else f"a {type(given).__name__}"
 
 
 def plan_update(

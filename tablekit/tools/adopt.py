@@ -130,13 +130,13 @@ def _settle(
     plan = plan_table(table, found, variable=variable, taken=names)
     verdicts = _try(plan)
     if any(verdict.rivals for verdict in verdicts):
-        limited = _limit(plan, verdicts)
-        if limited is not None:
-            verdicts = limited
-        else:
-            names = set(taken)
-            plan = plan_table(table, found, variable=variable, taken=names, collapse=True)
-            verdicts = _try(plan)
+        verdicts = _limit(plan, verdicts) or verdicts
+    if _unread(verdicts):
+        others = set(taken)
+        simple = plan_table(table, found, variable=variable, taken=others, collapse=True)
+        tried = _try(simple)
+        if _unread(tried) < _unread(verdicts):
+            plan, verdicts, names = simple, tried, others
     taken |= names
     return plan, verdicts
 

@@ -141,7 +141,8 @@ def _agrees(name: str, values: Sequence[str], rows: Sequence[Item], *, sorts: bo
     if all(stored.get("S") == value for stored, value in pairs):
         return ""
     texts = [str(stored.get("N", "")) for stored, _ in pairs]
-    if not all(text.isdigit() for text in texts):
+    # Numbers are equal by chance more often than texts: they have to be there, and to differ.
+    if len(pairs) < len(rows) or len(set(texts)) < 2 or not all(text.isdigit() for text in texts):
         return None
     if all(text == value for text, (_, value) in zip(texts, pairs)):
         return "d"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import attrs
 
-from tablekit._types import Item
+from tablekit._types import AttributeValue, Item
 from tablekit.api.query import Query
 from tablekit.api.table import Table
 from tablekit.definition.entity import EntityBase
-from tablekit.definition.schema import EntitySchema
-from tablekit.errors import RequestError
+from tablekit.definition.schema import EntitySchema, FieldSchema
+from tablekit.errors import EncodeError, RequestError
 from tablekit.operations.dispatch import RawItem
+from tablekit.wire.plain import json_item
 
 __all__ = ["BrowsePage", "BrowseRow", "browse", "browse_query"]
 
@@ -26,8 +28,8 @@ class BrowseRow:
 
     Attributes:
         type: its stored type; ``""`` for a row without one. known: whether a class has the type.
-        pk, sk: its key. values: its fields, or for a row that is no entity its attributes in DynamoDB JSON; values of
-            secret fields are masked.
+        pk, sk: its key. values: its fields as they are stored (an enum's text, a time's ISO text, numbers), or for a
+            row that is no entity its attributes in DynamoDB JSON; values of secret fields are masked.
     """
 
     type: str
@@ -146,8 +148,41 @@ def row_of(app: Table, item: Any) -> BrowseRow:
     key = item.__dict__.get("_tk_key") or schema.key_of(item.__dict__)
     pk, sk = app.plain_key(key)
     values = {
-        field.name: MASK if field.secret else item.__dict__[field.name]
+        field.name: MASK if field.secret else _stored(field, item.__dict__[field.name])
         for field in schema.fields
         if field.name in item.__dict__
     }
     return BrowseRow(schema.type, known=True, pk=pk, sk=sk, values=values)
+
+
+def _stored(field: FieldSchema, value: Any) -> Any:
+    """A field's value as its row holds it, in terms of JSON; None where the attribute is left out."""
+    try:
+        encoded = field.encode(value)
+    except EncodeError:
+        # A row may have been read with a value that could not be written.
+        return value
+    return None if encoded is None else _readable(encoded)
+
+
+def _readable(av: AttributeValue) -> Any:
+    ((tag, inner),) = av.items()
+    if tag == "M":
+        return {name: _readable(value) for name, value in inner.items()}
+    if tag == "L":
+        return [_readable(value) for value in inner]
+    if tag in ("SS", "NS"):
+        return sorted(inner) if tag == "SS" else sorted(map(_number, inner))
+    if tag in ("B", "BS"):
+        return next(iter(json_item({"": av})[""].values()))
+    if tag == "N":
+        return _number(inner)
+    return None if tag == "NULL" else inner
+
+
+def _number(text: str) -> Any:
+    """The number, or its text where a float would not give all of its digits."""
+    exact = Decimal(text)
+    if exact == exact.to_integral_value():
+        return int(exact)
+    return float(exact) if Decimal(repr(float(exact))) == exact else text

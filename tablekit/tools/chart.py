@@ -22,6 +22,7 @@ class EntityRow:
     Attributes:
         name: the class. type, aliases: its stored type and old spellings. keys: key attribute to template.
         index_keys: index to the templates of its key attributes. fields: name, Python type and notes of each.
+        when: index to the fields that decide whether a row is in it, where ``when=`` was given.
     """
 
     name: str
@@ -30,6 +31,7 @@ class EntityRow:
     keys: dict[str, str]
     index_keys: dict[str, dict[str, str]]
     fields: tuple[tuple[str, str, str], ...]
+    when: dict[str, tuple[str, ...]] = attrs.Factory(dict[str, "tuple[str, ...]"])
 
 
 def chart(app: TableDefinition) -> list[EntityRow]:
@@ -49,6 +51,7 @@ def _row(schema: EntitySchema) -> EntityRow:
             for index_key in schema.index_keys.values()
         },
         tuple((field.name, field.codec.name, ", ".join(_notes(schema, field))) for field in schema.fields),
+        {each.index.name: each.uses for each in schema.index_keys.values() if each.conditional},
     )
 
 
@@ -87,13 +90,19 @@ def _keys(keys: dict[str, str] | None) -> str:
     return " / ".join(keys.values()) if keys else "-"
 
 
+def _index_cell(row: EntityRow, index: str) -> str:
+    """The key in an index, with the fields that decide whether it is written."""
+    keys = _keys(row.index_keys.get(index))
+    return f"{keys} (when {', '.join(row.when[index])})" if index in row.when else keys
+
+
 def _plain(app: TableDefinition, rows: Sequence[EntityRow]) -> str:
     header = ["Type", *app.key_names, *_index_names(app)]
     body = [
         [
             ", ".join((row.type, *row.aliases)),
             *(row.keys[name] for name in app.key_names),
-            *(_keys(row.index_keys.get(name)) for name in _index_names(app)),
+            *(_index_cell(row, name) for name in _index_names(app)),
         ]
         for row in rows
     ]
@@ -117,7 +126,7 @@ def _markdown(app: TableDefinition, rows: Sequence[EntityRow]) -> str:
     lines = [_cells(header), _cells(["---"] * len(header))]
     for row in rows:
         keys = [f"`{row.keys[name]}`" for name in app.key_names]
-        index_keys = [f"`{_keys(found)}`" if (found := row.index_keys.get(name)) else "" for name in _index_names(app)]
+        index_keys = [f"`{_index_cell(row, n)}`" if row.index_keys.get(n) else "" for n in _index_names(app)]
         spellings = f" ({', '.join(row.aliases)})" if row.aliases else ""
         lines.append(_cells([f"{row.type}{spellings}", *keys, *index_keys]))
     for row in rows:
@@ -147,5 +156,5 @@ def _bare(kind: str) -> str:
 
 def _note(row: EntityRow) -> str:
     parts = [f"{name}: {template}" for name, template in row.keys.items()]
-    parts += [f"{index}: {_keys(keys)}" for index, keys in row.index_keys.items()]
+    parts += [f"{index}: {_index_cell(row, index)}" for index in row.index_keys]
     return "\\n".join(parts).replace('"', "'")

@@ -40,6 +40,7 @@ Kind = Literal[
     "key-template",
     "index-key",
     "undecodable",
+    "missing-attribute",
     "ttl-milliseconds",
     "nearly-full",
     "hot-partition",
@@ -212,7 +213,9 @@ class _Check:
         try:
             entity = decoder(schema)(item)
         except DecodeError as error:
-            return [*found, ("undecodable", f"{schema.type}.{error.field}")]
+            field = schema.by_name.get(error.field or "")
+            missing = field is not None and field.attribute not in item
+            return [*found, ("missing-attribute" if missing else "undecodable", f"{schema.type}.{error.field}")]
         wrong: list[tuple[Kind, str]] = [
             ("index-key", f"{schema.type}.{name}") for name in _wrong_index_keys(schema, entity, item)
         ]
@@ -297,6 +300,11 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "undecodable": (
         "{subject} holds values that the field cannot read: reads raise DecodeError.",
         "Mend the rows, or give the field a codec, a default or on_missing= that allows them.",
+        "error",
+    ),
+    "missing-attribute": (
+        "{subject} is missing in rows, and the field has no default: reads raise DecodeError.",
+        "Write the attribute to the rows, or give the field a default or on_missing=.",
         "error",
     ),
     "ttl-milliseconds": (

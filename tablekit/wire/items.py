@@ -98,9 +98,14 @@ def _decode_field(source: _Source, item: FieldSchema, *, counted: bool) -> None:
 
 
 def _spelled_fields(schema: EntitySchema) -> frozenset[str]:
-    """The fields that a text key spells: rows of other writers may have them in the key alone."""
-    every = (schema.keys, *schema.also_keys)
-    return frozenset(name for keys in every for key in keys if key.field is None for name in key.template.names)
+    """The fields that a key spells and is not itself: rows of other writers may have them in the key alone."""
+    every = [key for keys in (schema.keys, *schema.also_keys) for key in keys]
+    return frozenset(
+        name
+        for key in every
+        if key.field is None or key.field.attribute != key.attribute
+        for name in key.template.names
+    )
 
 
 def _decode_spelled(source: _Source, schema: EntitySchema, item: FieldSchema, *, counted: bool) -> None:

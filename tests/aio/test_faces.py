@@ -71,14 +71,14 @@ def test_no_function_is_written_in_two_colours() -> None:
 
 
 class _Colourless(ast.NodeTransformer):
-    def visit_Await(self, node: ast.Await) -> ast.AST:  # noqa: N802
+    def visit_Await(self, node: ast.Await) -> ast.AST:
         return self.visit(node.value)
 
-    def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.AST:  # noqa: N802
+    def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.AST:
         self.generic_visit(node)
         return ast.For(**{name: getattr(node, name) for name in node._fields})
 
-    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AST:  # noqa: N802
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AST:
         self.generic_visit(node)
         return ast.With(**{name: getattr(node, name) for name in node._fields})
 
@@ -139,7 +139,7 @@ def test_errors_are_the_synchronous_ones(full_app: Table) -> None:
 
 
 def test_a_key_is_awaited_with_its_options(full_app: Table) -> None:
-    """get with select, update with returning, and delete by key."""
+    """Get with select, update with returning, and delete by key."""
 
     async def work() -> None:
         await Document(workspace_id="acme", doc_id="d1", title="Spec").aio.create()
@@ -154,7 +154,7 @@ def test_a_key_is_awaited_with_its_options(full_app: Table) -> None:
 
 
 def test_pages_and_counts_are_awaited(full_app: Table) -> None:
-    """page with its cursor, count, exists, first and one."""
+    """Page with its cursor, count, exists, first and one."""
     for number in range(5):
         Comment(workspace_id="acme", doc_id="d1", comment_id=f"{number}", body="x").create()
     query = Comment.query(workspace_id="acme", doc_id="d1")

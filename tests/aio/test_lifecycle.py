@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,11 +44,11 @@ def test_many_first_calls_build_one_client(full_app: Table) -> None:
     port = full_app.binding.aio_port
     assert isinstance(port, AioPort)
 
-    async def read() -> Any:
+    async def read() -> int:
         await asyncio.gather(*(Workspace.aio.get(workspace_id="acme") for _ in range(100)))
-        return [state.client for state in port._clients.values()]
+        return len(port._clients)
 
-    assert len(asyncio.run(read())) == 1
+    assert asyncio.run(read()) == 1
 
 
 def test_connected_closes_at_the_end_of_its_block(full_app: Table) -> None:
@@ -90,38 +90,6 @@ def test_a_cancelled_read_leaves_the_connection_usable(full_app: Table) -> None:
         return await Workspace.aio.get(workspace_id="acme")
 
     assert asyncio.run(work()).name == "Acme"
-
-
-def test_a_cancelled_write_says_that_it_may_have_been_applied(full_app: Table) -> None:
-    """CancelledError stays itself and carries the attempts."""
-
-    async def work() -> Any:
-        await Workspace.aio.get(workspace_id="warm")
-        task = asyncio.create_task(Workspace(workspace_id="acme", name="Acme").aio.create())
-        while full_app.binding.aio_port not in _sending(task):
-            await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError) as caught:
-            await task
-        return caught.value
-
-    assert [attempt.outcome for attempt in asyncio.run(work()).history] == ["maybe"]
-
-
-def _sending(task: asyncio.Task[Any]) -> list[Any]:
-    """The ports whose send the task is waiting in."""
-    found = []
-    awaited: Any = task.get_coro()
-    while awaited is not None:
-        frame = getattr(awaited, "cr_frame", None)
-        if frame is not None and frame.f_code.co_name == "_make_api_call":
-            found.append("sending")
-        if frame is not None and frame.f_code.co_name == "send" and isinstance(frame.f_locals.get("self"), AioPort):
-            call = frame.f_locals.get("call")
-            if call is not None and call.attempts:
-                found.append(frame.f_locals["self"])
-        awaited = getattr(awaited, "cr_await", None)
-    return found
 
 
 def test_a_cancelled_iteration_goes_on_from_the_same_place(full_app: Table) -> None:
@@ -179,9 +147,9 @@ def test_two_hundred_updates_at_once_stay_within_the_sockets(ministack: Engine, 
 def _sockets() -> int:
     """How many sockets this process has open."""
     count = 0
-    for fd in os.listdir("/proc/self/fd"):
+    for descriptor in Path("/proc/self/fd").iterdir():
         try:
-            count += os.readlink(f"/proc/self/fd/{fd}").startswith("socket:")
+            count += str(descriptor.readlink()).startswith("socket:")
         except OSError:
             continue
     return count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablekit import BatchIncomplete, Entity, Field, Table, VersionConflict, WrongEntityType
+from tablekit import BatchIncomplete, Entity, Field, Table, UniqueViolation, VersionConflict, WrongEntityType
 from tablekit.api.batch import AioBatch
 from tests.support.many_models import Account, Order, User, store
 from tests.support.models import Comment, Workspace
@@ -145,6 +145,17 @@ def test_a_guarded_batch_keeps_unique_values(full_shop):
         full_shop.batch_write([rival, User(user_id="2", email="free@x")], guarded=True)
     assert caught.value.unprocessed == (rival,)
     assert {user.user_id for user in User.scan()} == {"0", "2"}
+
+
+@pytest.mark.transactions
+def test_a_guarded_batch_refuses_only_the_later_of_two_equal_unique_values(full_shop):
+    """The first row of a value and all others are written; `errors` stands beside `unprocessed`."""
+    rows = [User(user_id=number, email=email) for number, email in (("1", "a@x"), ("2", "b@x"), ("3", "a@x"))]
+    with pytest.raises(BatchIncomplete, match="1 of 3 rows .* would fail again") as caught:
+        full_shop.batch_write(rows, guarded=True)
+    assert caught.value.unprocessed == (rows[2],)
+    assert [type(error) for error in caught.value.errors] == [UniqueViolation]
+    assert {user.user_id for user in User.scan()} == {"1", "2"}
 
 
 def test_hooks_run_around_a_batch(connect):

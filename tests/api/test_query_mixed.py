@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from tablekit import ItemNotFound, KeyPartError, NotLoaded, QueryError, SeveralItems, Table
+from tablekit import Entity, Field, ItemNotFound, KeyPartError, NotLoaded, QueryError, SeveralItems, Table
 from tests.support.engines import Engine
 from tests.support.reading import Book, Loan, Note, Shelf, State, insert_items, row, shared
 from tests.support.validation import RequestRecorder
@@ -307,3 +308,37 @@ def test_a_scan_takes_no_range_and_no_order(table: Table) -> None:
         Book.scan().between(book_id=("1", "2"))
     with pytest.raises(QueryError, match="order"):
         Book.scan().reverse()
+
+
+def test_a_misspelt_part_is_told_before_the_missing_one() -> None:
+    """With the name that is meant."""
+    with pytest.raises(QueryError, match="Did you mean 'shelf_id'"):
+        list(Book.query(shelf="a"))
+
+
+def test_classes_whose_partitions_have_other_parts_are_refused() -> None:
+    """It is said that the partitions differ, not that a part is missing."""
+    shop = Table("shop")
+
+    class Order(Entity, table=shop, pk="C#{who}", sk="ORDER"):
+        who: Field[str]
+
+    class Visit(Entity, table=shop, pk="V#{token}", sk="META"):
+        token: Field[str]
+
+    for first, second in ((Order, Visit), (Visit, Order)):
+        with pytest.raises(QueryError, match="different partitions"):
+            list(shop.query(first, second, who="ann"))
+
+
+@pytest.mark.parametrize("size", [0, "3", True])
+def test_the_size_of_a_page_is_a_whole_number(size: Any) -> None:
+    """The message speaks of the page, not of a limit."""
+    with pytest.raises(QueryError, match="size of a page"):
+        Book.query(shelf_id="a").page(size)
+
+
+def test_select_of_a_name_is_refused_at_once() -> None:
+    """Columns are taken, not their names."""
+    with pytest.raises(QueryError, match=r"not 'title'"):
+        Book.query(shelf_id="a").select("title")  # type: ignore[arg-type]

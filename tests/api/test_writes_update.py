@@ -395,3 +395,15 @@ def test_a_failed_condition_is_told_from_a_missing_row(app: Table) -> None:
     with pytest.raises(ConditionFailed) as caught:
         Member.key(workspace_id="a", email="x").update(Member.role.set("o"), condition=wanted)
     assert caught.value.stored == member
+
+
+def test_what_is_no_action_or_condition_is_refused_with_the_remedy() -> None:
+    """A comparison in place of an assignment, a bare column, and what Python's 'is' gives."""
+    key = Document.key(workspace_id="acme", doc_id="1")
+
+    with pytest.raises(ExpressionError, match=r"\.set\(\.\.\.\) assigns"):
+        key.update(Document.title == "x")  # type: ignore[arg-type]
+    with pytest.raises(ExpressionError, match="bare column"):
+        key.update(Document.title)  # type: ignore[arg-type]
+    with pytest.raises(ExpressionError, match="'is None' write == None"):
+        key.update(Document.title.set("x"), condition=Document.title is None)  # type: ignore[arg-type]

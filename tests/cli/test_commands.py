@@ -165,3 +165,26 @@ def test_what_rows_hold_cannot_move_the_cursor(tablekit: Run, tmp_path: Path) ->
     result = tablekit("split", str(tmp_path / "in"), str(tmp_path / "out"))
 
     assert "\x1b" not in result.output
+
+
+def test_a_check_without_findings_says_so(full_app: Table, tablekit: Run, tmp_path: Path) -> None:
+    """On the error stream, so that the report stays empty."""
+    path = str(tmp_path / "tablekit.lock.json")
+    tablekit("lock", "--file", path)
+
+    assert "no difference" in tablekit("check", "--file", path).stderr
+    assert "as it is declared" in tablekit("schema", "--check").stderr
+
+
+def test_the_environment_may_name_the_endpoint_and_the_table() -> None:
+    """TABLEKIT_ENDPOINT and TABLEKIT_TABLE stand for --endpoint and --table."""
+    variables = {"TABLEKIT_ENDPOINT": "http://127.0.0.1:9", "TABLEKIT_TABLE": "seen"}
+    context = main.make_context("tablekit", ["--app", APP, "types"])
+    assert context.params["endpoint_url"] is None
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        params = main.make_context("tablekit", ["--app", APP, "types"]).params
+
+    assert (params["endpoint_url"], params["name"]) == ("http://127.0.0.1:9", "seen")

@@ -167,3 +167,14 @@ def test_flags_set_says_what_is_accepted(flags: Run, arguments: tuple[str, str],
 
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_browse_shows_what_is_stored(full_app: Table, tablekit: Run) -> None:
+    """An enum's text, a number, a time in ISO form, and a set as a list; not what Python makes of them."""
+    made = Document(workspace_id="acme", doc_id="d1", title="Spec", tags={"b", "a"}, words=3).create()
+    stored = made.to_item()
+
+    (row,) = json.loads(tablekit("--format", "json", "browse", "--pk", "WS#acme").stdout)
+
+    assert (row["status"], row["words"], row["tags"]) == ("draft", 3, ["a", "b"])
+    assert row["updated_at"] == stored["updated_at"]["S"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tablekit import DefinitionError, Entity, Field, Table, UnknownEntityType, field
+from tablekit import DefinitionError, Entity, Field, RequestError, Table, UnknownEntityType, field
 from tablekit.definition.entity import schema_of
 from tablekit.definition.registry import KeyOverlapWarning
 
@@ -239,3 +239,23 @@ def test_the_class_of_an_untyped_row_is_inferred_from_its_key() -> None:
     assert found is not None
     assert found.name == "Two"
     assert app.infer({"PK": {"S": "P"}, "SK": {"S": "Three#7"}}) is None
+
+
+@pytest.mark.parametrize("name", ["", "a b", "shop/eu", "x" * 256])
+def test_a_name_that_no_table_can_have_is_refused(name: str) -> None:
+    """When the table is declared, or where a function gives the name, when it is asked."""
+    with pytest.raises(DefinitionError, match="3 to 255"):
+        Table(name)
+    with pytest.raises(RequestError, match=r"must be a string|3 to 255"):
+        _ = Table(lambda: name).name
+
+
+def test_a_table_may_be_named_by_its_arn() -> None:
+    """DynamoDB takes an ARN for the name."""
+    assert Table("arn:aws:dynamodb:eu-west-1:123456789012:table/shop").name.endswith("table/shop")
+
+
+def test_a_name_too_short_is_refused_where_the_table_is_created() -> None:
+    """Before anything is sent."""
+    with pytest.raises(RequestError, match="'tt' has 2"):
+        Table("tt").create_table()

@@ -18,10 +18,31 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def run(ministack: Engine) -> Run:
-    """Runs the example with options. Ministack takes a key of 12 digits for an account, so each test has its own."""
+def keys() -> dict[str, str]:
+    """Ministack takes a key of 12 digits for an account, so each test has its own."""
     account = str(uuid.uuid4().int)[:12]
-    keys = {"AWS_ACCESS_KEY_ID": account, "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "us-east-1"}
+    return {"AWS_ACCESS_KEY_ID": account, "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "us-east-1"}
+
+
+@pytest.fixture
+def flags(ministack: Engine, keys: dict[str, str]) -> Callable[..., None]:
+    """Sets flags of the example's app, as an operator does, by the command line."""
+    table = "from examples.workspace.models import app; app.connect(endpoint_url={!r}); app.create_table()"
+
+    def set_flags(*changes: str) -> None:
+        environment = {**os.environ, **keys}
+        create = [sys.executable, "-c", table.format(ministack.endpoint_url)]
+        subprocess.run(create, cwd=ROOT, env=environment, check=True, timeout=60)
+        command = [sys.executable, "-m", "tablekit.cli", "--app", "examples.workspace.models:app"]
+        command += ["--endpoint", ministack.endpoint_url, "flags", "set", "AppFlags", *changes]
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=60, capture_output=True)
+
+    return set_flags
+
+
+@pytest.fixture
+def run(ministack: Engine, keys: dict[str, str]) -> Run:
+    """Runs the example with options."""
 
     def run(*options: object, endpoint: str | None = ministack.endpoint_url) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "examples.workspace", *map(str, options)]
@@ -175,3 +196,34 @@ def test_help_says_what_it_does(run):
 
     assert "--path" in shown
     assert "--endpoint" in shown
+
+
+def test_a_new_app_is_opened_and_its_flags_are_shown(run, notes):
+    """The first run sets the flags; they are shown with the views of the feed."""
+    shown = " ".join(run("--path", notes).stdout.split())
+    assert "maintenance_mode │ False" in shown
+    assert "The feed has been looked at 1 times." in shown
+
+
+def test_an_app_in_maintenance_is_refused_with_the_command_that_opens_it(run, notes, flags):
+    """The exit status is 1, and nothing is imported."""
+    flags("maintenance_mode=true")
+
+    done = run("--path", notes)
+
+    assert done.returncode == 1
+    assert "flags set AppFlags maintenance_mode=false" in done.stderr
+    assert "Imported" not in done.stdout
+
+
+def test_closed_sign_up_brings_no_members(run, notes, flags):
+    """The documents are imported, their authors are not."""
+    git(notes, "init", "-q")
+    git(notes, "add", ".")
+    git(notes, "commit", "-q", "-m", "Begin the notes")
+    flags("maintenance_mode=false", "signup_enabled=false")
+
+    shown = run("--path", notes).stdout
+
+    assert "Imported 2 documents" in shown
+    assert "MEMBER#" not in shown

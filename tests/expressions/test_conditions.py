@@ -183,3 +183,15 @@ def test_repr_shows_paths_and_no_values() -> None:
 def test_datetime_is_encoded_by_the_codec() -> None:
     """Values go through the field's codec, so that they compare as they are stored."""
     assert "2026-01-01T00:00:00" in condition_text(at > datetime(2026, 1, 1, tzinfo=timezone.utc))
+
+
+def test_is_in_of_several_arguments_says_how_it_is_written() -> None:
+    """The values come in one collection."""
+    with pytest.raises(ExpressionError, match=r"is_in\(\[a, b\]\)"):
+        title.is_in("a", "b")
+
+
+def test_joining_what_is_no_condition_is_refused() -> None:
+    """A bool among the terms is told with the remedy."""
+    with pytest.raises(ExpressionError, match="'is None' write == None"):
+        all_of(title == "x", True)

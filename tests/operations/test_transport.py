@@ -13,6 +13,7 @@ import botocore.session
 import pytest
 
 from tablekit.errors import AccessDenied, RequestError, ServiceError
+from tablekit.operations.settings import client_options
 from tablekit.operations.transport import Settings, SyncPort
 from tests.support.calls import Request, get, put, send
 from tests.support.stub import error, ok
@@ -258,3 +259,14 @@ def test_a_closed_port_builds_a_new_client(stub):
     port.close()
     send(port, get())
     assert len(stub.clients) == 2
+
+
+@pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"])
+def test_an_endpoint_of_the_environment_on_this_machine_needs_no_keys(no_aws, monkeypatch, variable):
+    """As one that is given; the environment may also say that such variables do not count."""
+    monkeypatch.setenv(variable, "http://127.0.0.1:8000")
+    options = client_options(Settings(), has_region=False, has_credentials=False)
+    assert options["aws_access_key_id"] == "local"
+
+    monkeypatch.setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")
+    assert not Settings().is_local

@@ -68,7 +68,7 @@ class LoopPort:
 
     async def sleep(self, seconds: float) -> None:
         """Pause this thread."""
-        time.sleep(seconds)
+        time.sleep(seconds)  # noqa: ASYNC251 - this coroutine blocks a thread and no loop
 
     async def wait(self, future: Any) -> Any:
         """Block this thread until the future is done."""

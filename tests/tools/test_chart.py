@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tablekit import Entity, Field, GlobalIndex, Table, index_key
 from tablekit.tools.chart import chart, chart_text
 from tests.support.models import app
 
@@ -32,3 +33,17 @@ def test_the_diagram_has_a_class_for_each_entity() -> None:
     assert text.startswith("classDiagram\n")
     assert text.count("class ") == 4
     assert "set~str~ tags" in text
+
+
+def test_the_chart_shows_what_a_sparse_index_depends_on() -> None:
+    """The fields of when= stand beside the key."""
+    shop = Table("shop", indexes=[GlobalIndex("GSI1", pk="GSI1PK")])
+
+    class Order(Entity, table=shop, pk="O#{order_id}", sk="META"):
+        order_id: Field[str]
+        status: Field[str]
+        open_ = index_key("GSI1", pk="OPEN", when={"status": "open"})
+
+    assert chart(shop)[0].when == {"GSI1": ("status",)}
+    assert "OPEN (when status)" in chart_text(shop)
+    assert repr(Order.open_) == "<Index key Order.open_ in 'GSI1': 'OPEN'>"

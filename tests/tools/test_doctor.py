@@ -70,6 +70,7 @@ def test_a_healthy_table_has_no_findings(connect: Connect, engine: Engine) -> No
         ({"GSI1SK": {"S": "Bob"}}, "index-key", "Patient.by_name"),
         ({"GSI1PK": None, "GSI1SK": None}, "index-key", "Patient.by_name"),
         ({"name": {"N": "3"}}, "undecodable", "Patient.name"),
+        ({"name": None}, "missing-attribute", "Patient.name"),
         ({"leaves_at": {"N": "1790000000000"}}, "ttl-milliseconds", "Patient.leaves_at"),
         ({"pad": {"S": "x" * 340_000}}, "nearly-full", "Patient.pad"),
     ],
