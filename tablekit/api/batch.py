@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
 from typing_extensions import Self
 
 from tablekit.definition.entity import EntityBase
-from tablekit.definition.schema import EntitySchema
 from tablekit.operations.batch_write import Batching
 from tablekit.operations.driver import run
-from tablekit.operations.session import Session, SessionSource, session_for
+from tablekit.operations.session import SessionSource, session_for
 from tablekit.operations.verbs import KeyBase
 
 __all__ = ["AioBatch", "Batch", "BatchBase"]
@@ -27,6 +28,7 @@ class BatchBase:
     """
 
     _aio = False
+    _left = False  # whether its writes were sent, or left out on purpose
 
     def __init__(
         self, source: SessionSource, *, unversioned: bool = False, guarded: bool = False, parallel: int = 4
@@ -39,11 +41,20 @@ class BatchBase:
     def _work(self) -> Batching:
         if self._begun is None:
             session = self._source.aio_session() if self._aio else self._source.session()
-            self._begun = Batching(session, self._session_of, **self._options)
+            self._begun = Batching(session, partial(session_for, aio=self._aio), **self._options)
         return self._begun
 
-    def _session_of(self, schema: EntitySchema) -> Session:
-        return session_for(schema, aio=self._aio)
+    def __del__(self) -> None:
+        begun: Batching | None = getattr(self, "_begun", None)
+        left = 0 if begun is None or self._left else len(begun)
+        if left:
+            warnings.warn(
+                f"{type(self).__name__} with {left} writes went away without being sent; "
+                "use `with app.batch() as batch`, or flush().",
+                ResourceWarning,
+                source=self,
+                stacklevel=2,
+            )
 
     def put(self, entity: E) -> E:
         """Write the whole row, in place of what is there; gives the entity.
@@ -81,6 +92,7 @@ class Batch(BatchBase):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._left = kind is not None
         if kind is None:
             self.flush()
 
@@ -109,6 +121,7 @@ class AioBatch(BatchBase):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._left = kind is not None
         if kind is None:
             await self.flush()
 

@@ -16,7 +16,7 @@ from tablekit.api.keys import Key
 from tablekit.definition.registry import TableDefinition
 from tablekit.definition.schema import EntitySchema
 from tablekit.errors import DefinitionError, RequestError
-from tablekit.operations.dispatch import RawItem
+from tablekit.operations.dispatch import INTERNAL, RawItem
 from tablekit.operations.driver import run
 from tablekit.operations.streams import (
     ChangeKind,
@@ -245,7 +245,10 @@ class StreamRouter:
     def on_foreign(
         self, *kinds: ChangeKind
     ) -> Callable[[Callable[[StreamChange[RawItem]], R]], Callable[[StreamChange[RawItem]], R]]:
-        """Call the decorated function for changes of rows that are no entities. Without it they are passed over."""
+        """Call the decorated function for changes of rows that are no entities. Without it they are passed over.
+
+        tablekit's own rows, such as the guards of unique values, are left out; `Table.decode_stream` gives them.
+        """
         return self._route(None, kinds)
 
     def _route(self, entity: type[Entity] | None, kinds: tuple[ChangeKind, ...]) -> Callable[[Any], Any]:
@@ -299,6 +302,8 @@ class StreamRouter:
         change = _change(self._table, parse_record(record, self._table), self._policies)
         if change is None:
             return
+        if change.entity is None and _internal(self._table, change):
+            return
         for route in self._routes:
             if route.takes(change):
                 result = route.handler(change)
@@ -318,6 +323,11 @@ class StreamRouter:
             # An empty identifier would be taken as all of the batch, and hide why.
             raise error
         return number
+
+
+def _internal(registry: TableDefinition, change: StreamChange[Any]) -> bool:
+    image = change.new if change.new is not None else change.old
+    return isinstance(image, RawItem) and image.get(registry.type_attribute, {}).get("S", "").startswith(INTERNAL)
 
 
 def _number(record: Mapping[str, Any]) -> str:

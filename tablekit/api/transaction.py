@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
 from typing_extensions import Self
 
 from tablekit.definition.entity import BASE, EntityBase, schema_of
-from tablekit.definition.schema import EntitySchema
 from tablekit.errors import RequestError
 from tablekit.expressions.actions import Action
 from tablekit.expressions.conditions import Condition
 from tablekit.operations.driver import run
 from tablekit.operations.put import key_for, loaded_version
-from tablekit.operations.session import Session, SessionSource, session_for
+from tablekit.operations.session import SessionSource, session_for
 from tablekit.operations.steps import (
     Step,
     check_step,
@@ -42,6 +43,7 @@ class TransactionBase:
     """
 
     _aio = False
+    _left = False  # whether its writes were sent, or left out on purpose
 
     def __init__(self, source: SessionSource, *, token: str | None = None, retry_conflicts: int = 0) -> None:
         self._source = source
@@ -52,11 +54,20 @@ class TransactionBase:
     def _work(self) -> Transacting:
         if self._begun is None:
             session = self._source.aio_session() if self._aio else self._source.session()
-            self._begun = Transacting(session, self._session_of, **self._options)
+            self._begun = Transacting(session, partial(session_for, aio=self._aio), **self._options)
         return self._begun
 
-    def _session_of(self, schema: EntitySchema) -> Session:
-        return session_for(schema, aio=self._aio)
+    def __del__(self) -> None:
+        begun: Transacting | None = getattr(self, "_begun", None)
+        left = 0 if begun is None or self._left else len(begun) if begun.state == "open" else 0
+        if left:
+            warnings.warn(
+                f"{type(self).__name__} with {left} writes went away without being sent; "
+                "use `with app.transaction() as tx`, or commit().",
+                ResourceWarning,
+                source=self,
+                stacklevel=2,
+            )
 
     @property
     def token(self) -> str:
@@ -240,11 +251,13 @@ class Transaction(TransactionBase):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._left = True
         if kind is None and self.state == "open":
             self.commit()
 
     def commit(self) -> None:
         """Send it now, in place of at the end of the block."""
+        self._left = True
         run(self._work.commit())
 
     def resume(self) -> None:
@@ -267,11 +280,13 @@ class AioTransaction(TransactionBase):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._left = True
         if kind is None and self.state == "open":
             await self.commit()
 
     async def commit(self) -> None:
         """Send it now, in place of at the end of the block."""
+        self._left = True
         await self._work.commit()
 
     async def resume(self) -> None:

@@ -221,11 +221,13 @@ class _Learner(DirectPort):
         return self._dispatch(call, wire, table)
 
     async def aclose(self) -> None:
-        """Close the connections of the running loop."""
+        """Close the connections of the running loop, and what all loops share when no other one uses it."""
         for exchange in list(self._exchanges):
             await exchange.aclose()
-        self._ways.clear()
-        await asyncio.to_thread(self.close)
+        if not any(exchange.in_use for exchange in self._exchanges):
+            self._exchanges.clear()
+            self._ways.clear()
+            await asyncio.to_thread(self.close)
 
     def _open_exchange_for(self, place: Place) -> AioExchange:
         connection = self._connect()
@@ -274,6 +276,11 @@ class AioExchange:
         except Exception as error:
             raise _as_standard(error) from error
         return response.status, {name.lower(): value for name, value in response.headers.items()}, content
+
+    @property
+    def in_use(self) -> bool:
+        """Whether any loop has connections."""
+        return len(self._sessions) > 0
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""

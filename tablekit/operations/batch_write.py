@@ -98,6 +98,9 @@ class Batching:
         self._pending: list[Step | Later] = []
         self._failed = False
 
+    def __len__(self) -> int:
+        return len(self._pending)
+
     def put(self, entity: EntityBase) -> None:
         """Take an entity to be put."""
         schema = schema_of(entity)

@@ -142,8 +142,8 @@ def _ttl_attribute(registry: TableDefinition) -> str | None:
     found = {schema.ttl.attribute for schema in registry.entities.values() if schema.ttl is not None}
     if len(found) > 1:
         raise TablekitError(
-            f"The entities of table {registry.label!r} expire by different attributes ({', '.join(sorted(found))}), and "
-            "a table has one. Store the ttl() fields under one name=."
+            f"The entities of table {registry.label!r} expire by different attributes ({', '.join(sorted(found))}), "
+            "and a table has one. Store the ttl() fields under one name=."
         )
     return next(iter(found), None)
 

@@ -16,7 +16,7 @@ from tablekit.definition.schema import EntitySchema
 from tablekit.errors import DataError, DecodeError, MissingEntityType, WrongEntityType
 from tablekit.wire.items import decode_partial, decoder
 
-__all__ = ["Counts", "Dispatcher", "RawItem", "decode_as", "is_expired", "untyped_error"]
+__all__ = ["INTERNAL", "Counts", "Dispatcher", "RawItem", "decode_as", "is_expired", "untyped_error"]
 
 INTERNAL = "tablekit:"
 """How the types of tablekit's own rows begin: guards of unique values, operations of counters."""

@@ -11,6 +11,7 @@ import attrs
 from tablekit._types import Item
 from tablekit.definition.registry import TableDefinition
 from tablekit.errors import RequestError
+from tablekit.operations.queryspec import index_sources
 from tablekit.wire.sizes import item_size
 from tablekit.wire.units import (
     batch_read_units,
@@ -277,7 +278,10 @@ def _index_units(
 ) -> Iterator[tuple[str, float]]:
     """The index writes that an update or a delete makes at most: its row may not be in the index at all."""
     names = set(action.get("ExpressionAttributeNames", {}).values())
+    classes = [schema for schema in registry.entities.values() if schema.spelled(action["Key"]) is not None]
     for index in registry.indexes.values():
+        if classes and not any(index_sources(schema, index) for schema in classes):
+            continue
         if kind == "Delete":
             yield index.name, write_units(item_bytes)
         elif names & set(index.keys):

@@ -292,9 +292,10 @@ def violation(guard: Guard, owner: Item | None, item: Item | None = None, *, wan
     pk, sk = registry.plain_key(guard.owner)
     names = tuple(field.name for field in guard.unique.fields)
     holder = "another row" if owner is None else f"the row {registry.show_key(owner)}"
+    state = "is given by the same request to" if wanted else "belongs to"
     error = UniqueViolation(
         f"write of {guard.schema.name} {registry.show_key(guard.owner)}: the value of {', '.join(names)} is unique and "
-        f"{'is also given to' if wanted else 'belongs to'} {holder}{' by the same request' if wanted else ''}. Give another value, or change that row first.",
+        f"{state} {holder}. Give another value, or change that row first.",
         entity=guard.schema.name,
         pk=pk,
         sk=sk,

@@ -122,7 +122,8 @@ def browse(
     query = browse_query(app, pk=pk, index=index, type=type, scan=scan)
     if reverse and not scan:
         query = query.reverse()
-    explanation = query.limit(limit).explain()
+    # A page reads one row more than it gives, and so knows whether it is the last.
+    explanation = query.limit(limit + 1).explain()
     page = query.page(limit, cursor=cursor, before=before)
     return BrowsePage(
         tuple(row_of(app, item) for item in page.items),

@@ -93,7 +93,8 @@ def _lower_first(value: Any) -> Any:
         entries = cast("dict[str, Any]", value)
         return {key[:1].lower() + key[1:]: _lower_first(inner) for key, inner in entries.items()}
     if isinstance(value, list):
-        return [_lower_first(inner) for inner in cast("list[Any]", value)]
+        elements: list[Any] = [*value]
+        return [_lower_first(inner) for inner in elements]
     return value
 
 

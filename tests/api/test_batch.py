@@ -151,7 +151,7 @@ def test_a_guarded_batch_keeps_unique_values(full_shop):
 def test_a_guarded_batch_refuses_only_the_later_of_two_equal_unique_values(full_shop):
     """The first row of a value and all others are written; `errors` stands beside `unprocessed`."""
     rows = [User(user_id=number, email=email) for number, email in (("1", "a@x"), ("2", "b@x"), ("3", "a@x"))]
-    with pytest.raises(BatchIncomplete, match="1 of 3 rows .* would fail again") as caught:
+    with pytest.raises(BatchIncomplete, match=r"1 of 3 rows .* would fail again") as caught:
         full_shop.batch_write(rows, guarded=True)
     assert caught.value.unprocessed == (rows[2],)
     assert [type(error) for error in caught.value.errors] == [UniqueViolation]

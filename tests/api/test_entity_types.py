@@ -202,3 +202,18 @@ def test_r61_a_secret_is_in_no_text(app: Table, capsys: pytest.CaptureFixture[st
     texts += [repr(missing.value), str(missing.value), repr(bad.value), str(bad.value)]
     assert not [text for text in texts if "hush" in text]
     assert "pin" in str(bad.value)
+
+
+def test_a_class_that_was_replaced_is_told_so() -> None:
+    """The error of a class that a later one of its name replaced speaks of that, and not of letter case."""
+    app = Table("reloaded")
+
+    def define() -> type[Entity]:
+        class Row(Entity, table=app, pk="ROW#{n}", sk="ROW"):
+            n: Field[str]
+
+        return Row
+
+    old, new = define(), define()
+    with pytest.raises(WrongEntityType, match="has taken the place of this Row"):
+        old.from_item(new(n="1").to_item())

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from tablekit import (
+    DecodeError,
     Entity,
     Field,
     GlobalIndex,
@@ -19,6 +20,8 @@ from tablekit import (
     index_key,
     ttl,
 )
+from tablekit.definition.entity import schema_of
+from tablekit.operations.dispatch import row_is_expired
 from tests.support.engines import Engine
 from tests.support.reading import Book, Loan, Note, Shelf, insert, insert_items, row, shared
 from tests.support.tables import Connect
@@ -38,6 +41,9 @@ ROWS = [
     row("S#o", "BOOK#1", None, shelf_id="o", book_id="1", title="old"),
     row("S#o", "BOOK#2", "Book", shelf_id="o", book_id="2"),
     row("S#o", "ODD", None),
+    row("S#bad", "BOOK#1", "Book", shelf_id="bad", book_id="1"),
+    {**row("S#bad", "BOOK#2", "Book", shelf_id="bad", book_id="2"), "title": {"N": "7"}},
+    row("S#bad", "BOOK#3", "Book", shelf_id="bad", book_id="3"),
 ]
 
 
@@ -75,6 +81,18 @@ def test_r18_an_unknown_type_is_given_raw(table: Table) -> None:
     assert [type(item) for item in found] == [Book, RawItem, Book]
     assert isinstance(found[1], RawItem)
     assert found[1]["EntityType"] == {"S": "Booklet"}
+
+
+def test_a_row_that_cannot_be_read_is_given_raw(table: Table) -> None:
+    """One bad row does not block its partition: raw() gives it as it is stored, in its place, as the error says."""
+    with pytest.raises(DecodeError, match=r"query\.raw\(\)"):
+        Book.query(shelf_id="bad").all()
+
+    found = Book.query(shelf_id="bad").raw().all()
+
+    assert [type(item) for item in found] == [Book, RawItem, Book]
+    assert isinstance(found[1], RawItem)
+    assert found[1]["title"] == {"N": "7"}
 
 
 def test_r18_paging_is_the_same_under_every_policy(table: Table) -> None:
@@ -278,6 +296,8 @@ def test_r48_the_second_of_expiry_counts_as_past(engine: Engine, table: Table, m
 
     assert Loan.query(shelf_id="edge").all() == []
     assert Loan.get(shelf_id="edge", day="x", reader=None) is None
+    item = row("S#edge", "LOAN#x", "Loan") | {"expires_at": {"N": str(int(moment.timestamp()))}}
+    assert row_is_expired(schema_of(Loan), item, moment)
 
 
 def test_r48_an_index_without_the_time_is_refused() -> None:

@@ -120,11 +120,13 @@ def test_a_row_that_cannot_be_read_fails_alone():
 
 
 def test_foreign_rows_have_a_handler_of_their_own():
-    """Rows that are no entities go to on_foreign."""
+    """Rows that are no entities go to on_foreign; tablekit's own do not."""
     router = StreamRouter(workspace_app)
     rows = []
     router.on_foreign("insert")(lambda change: rows.append(change.new))
-    router(event(foreign(), member()))
+    own = foreign()
+    own["dynamodb"]["NewImage"] = {**own["dynamodb"]["NewImage"], "EntityType": {"S": "tablekit:unique"}}
+    router(event(foreign(), member(), own))
     assert rows == [{"PK": {"S": "X"}, "SK": {"S": "Y"}}]
 
 

@@ -63,6 +63,17 @@ def test_the_second_writer_is_told(app: Table, write) -> None:
     assert (second.title, second.revision) == ("Second", 1)
 
 
+@pytest.mark.parametrize("foreign", [{"N": "1.5"}, {"S": "one"}, {"N": "1e40"}])
+def test_a_version_that_is_no_whole_number_is_a_conflict(app: Table, foreign: dict[str, str]) -> None:
+    """What another writer left as the version is not the one that was loaded, whatever it is."""
+    doc, _ = two_readers()
+    store(app, {**stored(app, "WS#a", "DOC#d"), "revision": foreign})
+    doc.title = "Mine"
+    with pytest.raises(VersionConflict) as caught:
+        doc.save()
+    assert caught.value.expected == 1
+
+
 def test_a_failed_condition_is_no_conflict(app: Table) -> None:
     """The version is told apart from the caller's condition."""
     first, _ = two_readers()

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from tablekit import KeyPartError, Table
-from tablekit.errors import EncodeError
+from tablekit.errors import EncodeError, LimitExceeded
 from tests.support.rows import assigned, data_calls, only, removed, store, stored
 from tests.support.write_models import Task, Ticket
 from tests.support.write_models import app as writes_app
@@ -120,3 +120,10 @@ def test_an_empty_native_key_is_refused(writes, recorder, write) -> None:
     made.owner = None
     made.save()
     assert "owner" not in stored(writes, "PROJ#p", "TASK#t")
+
+
+def test_a_native_key_that_is_too_long_is_refused(writes, recorder) -> None:
+    """A field that is itself an index key is measured before anything is sent."""
+    with pytest.raises(LimitExceeded, match=r"Task\.owner, a key of index 'ByOwner', has 2049 bytes"):
+        task(owner="x" * 2049)
+    assert data_calls(recorder) == []

@@ -226,3 +226,26 @@ def test_a_time_to_live_may_begin_from_now() -> None:
     item = row.to_item()
     del item["expires_at"]
     assert Row.from_item(item).expires_at is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"aliases": 5}, "aliases=5 is no tuple of names"),
+        ({"also_keys": 5}, "also_keys=5 is no tuple of keys"),
+    ],
+)
+def test_class_options_of_a_wrong_kind_are_refused(options: Any, message: str) -> None:
+    """Each names the class and shows what to give."""
+    with pytest.raises(DefinitionError, match=message):
+
+        class Row(Entity, table=Table("t"), pk="P", sk="S", **options):
+            pass
+
+
+def test_a_validator_that_is_no_function_is_refused() -> None:
+    """Class and field are named, which a function that only declares the field does not know."""
+    with pytest.raises(DefinitionError, match=r"Row\.title: validator= is not callable"):
+
+        class Row(Entity, table=Table("t"), pk="P", sk="S"):
+            title: Field[str] = field(validator=3)  # type: ignore[call-overload]

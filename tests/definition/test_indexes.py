@@ -30,6 +30,9 @@ class Status(enum.Enum):
         (lambda: GlobalIndex("abc", pk="A", sk="A"), r"one attribute stands twice in its key \(A, A\)"),
         (lambda: GlobalIndex("abc", pk=""), "names the attribute ''"),
         (lambda: GlobalIndex("abc", pk="A", projection="SOME"), "projection='SOME' is not known"),  # type: ignore[arg-type]
+        (lambda: GlobalIndex("abc", pk=3), "names the attribute 3"),  # type: ignore[arg-type]
+        (lambda: GlobalIndex("abc", pk="A", projection=3), "projection=3 is not known"),  # type: ignore[arg-type]
+        (lambda: Table("t", indexes=["GSI1"]), "takes GlobalIndex and LocalIndex, not a str"),  # type: ignore[list-item]
         (lambda: LocalIndex("abc", sk=("A", "B")), "a local index has one sort key attribute"),  # type: ignore[arg-type]
     ],
 )

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tablekit.definition.templates import Template, next_prefix
-from tablekit.errors import KeyPartError
+from tablekit.definition.templates import Template, check_key_size, next_prefix
+from tablekit.errors import KeyPartError, LimitExceeded
 
 TYPES: dict[str, Any] = {"a": str, "b": str | None, "c": str, "rev": int, "day": date, "at": datetime}
 
@@ -204,3 +204,12 @@ def test_there_is_no_quick_expression_for_dotted_parts() -> None:
     """A part inside a nested value is left to render."""
     made = Template.parse("{o.id}", types={"o.id": str}, separator="#", role="sk", owner="Doc")
     assert made.equals_source(lambda hint, value: hint, lambda name: name) is None
+
+
+@pytest.mark.parametrize(("value", "limit"), [({"S": "é" * 512 + "x"}, 1024), ({"B": bytes(1025)}, 1024)])
+def test_a_native_key_is_measured_in_bytes(value: dict[str, Any], limit: int) -> None:
+    """The limit is of bytes, for text and for binary; numbers have none."""
+    check_key_size({"N": "1" * 38}, "sk", "Row.n")
+    with pytest.raises(LimitExceeded, match=r"Row\.n has 1025 bytes") as caught:
+        check_key_size(value, "sk", "Row.n")
+    assert (caught.value.limit, caught.value.actual) == (limit, 1025)

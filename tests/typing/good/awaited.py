@@ -39,8 +39,7 @@ class Views(ShardedCounter, table=app, pk="VIEWS#{page}"):
 
 async def work(doc: D) -> None:
     """Each verb."""
-    getting = D.aio.get(w="1", d="1")
-    assert_type(getting, Coroutine[Any, Any, D | None])
+    getting = assert_type(D.aio.get(w="1", d="1"), Coroutine[Any, Any, D | None])
     assert_type(await getting, D | None)
     assert_type(await D.aio.get_or_raise(w="1", d="1"), D)
     assert_type(await doc.aio.create(), D)

@@ -29,6 +29,7 @@ async def work(doc: Document) -> None:
     app.aio.batch_write([doc])  # E: unused-coroutine | reportUnusedCoroutine
     Flags.aio.update(on=True)  # E: unused-coroutine | reportUnusedCoroutine
     found: Document | None = Document.aio.get(doc_id="a")  # E: assignment | reportAssignmentType
+    repr(found)
     repr((await Document.aio.get(doc_id="a")).title)  # E: union-attr | reportOptionalMemberAccess
     repr(Flags.aio.get().on)  # E: attr-defined | reportAttributeAccessIssue
     await doc.save()  # E: misc | reportGeneralTypeIssues
@@ -37,5 +38,5 @@ async def work(doc: Document) -> None:
     async with app.transaction() as tx_:  # E: attr-defined | reportGeneralTypeIssues,reportAttributeAccessIssue
         tx_.create(doc)  # E: - | reportUnknownMemberType
     async for each in app.query(Document):
-        number: int = each  # E: assignment | reportAssignmentType
+        len(each)  # E: arg-type | reportArgumentType
     await doc.aio.save(conditon=Document.title == "x")  # E: call-arg | reportCallIssue
