@@ -5,56 +5,23 @@ from __future__ import annotations
 import pytest
 
 MODELS = '''
-"""A table with the methods that the plugin uses, kept apart from the rest of tablekit."""
+"""Two tables of one entity each."""
 
-import contextlib
+from tablekit import Entity, Field, Table
 
-import botocore.session
-
-
-class SmallTable:
-    def __init__(self):
-        self.name = self.client = None
-        self.listeners = []
-
-    @contextlib.contextmanager
-    def bound(self, *, name, region, **options):
-        session = botocore.session.get_session()
-        self.name, self.client = name, session.create_client("dynamodb", region_name=region, **options)
-        yield self
-        self.name = self.client = None
-
-    def create_table(self, *, wait=True):
-        self.client.create_table(
-            TableName=self.name,
-            AttributeDefinitions=[{"AttributeName": "PK", "AttributeType": "S"}],
-            KeySchema=[{"AttributeName": "PK", "KeyType": "HASH"}],
-            BillingMode="PAY_PER_REQUEST",
-        )
-
-    def delete_table(self):
-        from tablekit.errors import TableNotFound
-
-        try:
-            self.client.delete_table(TableName=self.name)
-        except self.client.exceptions.ResourceNotFoundException as error:
-            raise TableNotFound("gone") from error
-
-    def on_request(self, callback):
-        self.listeners.append(callback)
-        return lambda: self.listeners.remove(callback)
-
-    def put(self, key):
-        wire = {"TableName": self.name, "Item": {"PK": {"S": key}}}
-        for listener in self.listeners:
-            listener("PutItem", wire)
-        self.client.put_item(**wire)
-
-    def keys(self):
-        return [item["PK"]["S"] for item in self.client.scan(TableName=self.name)["Items"]]
+app, other = Table("app", sk=None), Table("other", sk=None)
 
 
-app, other = SmallTable(), SmallTable()
+class Row(Entity, table=app, pk="{id}"):
+    id: Field[str]
+
+
+class OtherRow(Entity, table=other, pk="{id}"):
+    id: Field[str]
+
+
+def keys():
+    return [row.id for row in app.scan(Row)]
 '''
 
 
@@ -70,13 +37,13 @@ def test_each_test_has_an_empty_table(project, run_pytest):
     project.makepyfile(
         """
         import pytest
-        from models import app
+        from models import Row, app, keys
 
         @pytest.mark.parametrize("key", ["a", "b"])
         def test_it(tablekit_table, key):
             assert tablekit_table(app) is app
-            app.put(key)
-            assert app.keys() == [key]
+            Row(id=key).create()
+            assert keys() == [key]
         """
     )
     run_pytest("--strict-markers", "-W", "error").assert_outcomes(passed=2)
@@ -86,19 +53,26 @@ def test_the_table_is_dropped_and_unbound_afterwards(project, run_pytest):
     """A test leaves no table, no binding and no listener, also when it failed."""
     project.makepyfile(
         """
+        import botocore.session
         from models import app
 
-        client = None
+        name = None
 
-        def test_fails(tablekit_table):
-            global client
-            client = tablekit_table(app).client
-            assert client.list_tables()["TableNames"] == [app.name]
+        def tables(engine):
+            options = engine.connect_options()
+            options["region_name"] = options.pop("region")
+            client = botocore.session.get_session().create_client("dynamodb", **options)
+            return client.list_tables()["TableNames"]
+
+        def test_fails(tablekit_engine, tablekit_table):
+            global name
+            name = tablekit_table(app).name
+            assert tables(tablekit_engine) == [name]
             raise ValueError
 
         def test_after(tablekit_engine):
-            assert client.list_tables()["TableNames"] == []
-            assert app.name is None and app.listeners == []
+            assert tables(tablekit_engine) == []
+            assert app.name == "app" != name
         """
     )
     run_pytest("-W", "error").assert_outcomes(passed=1, failed=1)
@@ -150,12 +124,14 @@ def test_requests_are_recorded(project, run_pytest):
     """`tablekit_requests` holds what the bound tables sent, without the creation of the table."""
     project.makepyfile(
         """
-        from models import app
+        from models import Row, app
 
         def test_it(tablekit_table, tablekit_requests):
-            tablekit_table(app).put("a")
+            tablekit_table(app)
+            Row(id="a").create()
             assert tablekit_requests.operations == ["PutItem"]
-            assert tablekit_requests[0].wire == {"TableName": app.name, "Item": {"PK": {"S": "a"}}}
+            assert tablekit_requests[0].wire["TableName"] == app.name
+            assert tablekit_requests[0].wire["Item"]["PK"] == {"S": "a"}
             assert tablekit_requests.of("Query") == []
             tablekit_requests.clear()
             assert len(tablekit_requests) == 0
