@@ -348,6 +348,9 @@ def _define(cls: type[EntityBase], schema: EntitySchema) -> None:
     for item in schema.fields:
         type.__setattr__(cls, item.name, FieldDescriptor(item))
     cls.__guards__ = {item.name: _guard(item) for item in schema.fields}
+    # As its own, so that @dataclass on the class finds them and does not put there a repr that shows secrets.
+    for name in ("__repr__", "__eq__", "__hash__"):
+        type.__setattr__(cls, name, getattr(cls, name))
 
 
 def _attribute(item: FieldSchema) -> Any:

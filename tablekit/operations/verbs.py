@@ -9,7 +9,7 @@ from tablekit._types import Item
 from tablekit.definition.entity import BASE, EntityBase, schema_of
 from tablekit.definition.schema import EntitySchema
 from tablekit.definition.uniques import has_uniques
-from tablekit.errors import KeyPartError
+from tablekit.errors import KeyPartError, RequestError
 from tablekit.expressions.actions import Action
 from tablekit.expressions.columns import Column
 from tablekit.expressions.conditions import Condition
@@ -143,6 +143,11 @@ async def put(session: Session, entity: E, *, condition: Condition | None = None
 async def save(session: Session, entity: E, *, condition: Condition | None = None, guard: bool = True) -> E:
     """Write what changed since the entity was loaded; a new entity is created."""
     if BASE not in entity.__dict__:
+        if condition is not None:
+            raise RequestError(
+                f"save(condition=) of a {type(entity).__name__} that was never stored: there is no row that the "
+                "condition could hold of. Use create(), or put(condition=)."
+            )
         return await create(session, entity)
     await before_write(session, entity, "save")
     plan = plan_save(entity, session.now(), condition=condition, guard=guard)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from tablekit import DefinitionError, Entity, Field, GlobalIndex, ItemExists, Table, index_key, ttl
+from tablekit import DefinitionError, Entity, Field, GlobalIndex, ItemExists, RequestError, Table, index_key, ttl
 from tests.support.models import Document, Workspace
 from tests.support.models import app as workspace_app
 from tests.support.tables import Connect
@@ -78,3 +78,9 @@ def test_the_remedy_of_a_second_create_fits_a_versioned_class(full_app: Table) -
 
     with pytest.raises(ItemExists, match=r"get\(\) it and save\(\)"):
         Document(workspace_id="acme", doc_id="1", title="y").create()
+
+
+def test_a_condition_on_a_row_that_was_never_stored_is_refused() -> None:
+    """Saving a new object creates it, and no condition could hold of what is not there."""
+    with pytest.raises(RequestError, match="never stored"):
+        Document(workspace_id="acme", doc_id="1", title="x").save(condition=Document.title == "y")

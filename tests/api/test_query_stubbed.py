@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tablekit import Table, Throttled
+from tablekit import DecodeError, RawItem, Table, Throttled
 from tests.support.reading import Book, Note, Shelf, row, shelf
 from tests.support.stub import Reply, StubTransport, error, ok
 
@@ -158,3 +158,16 @@ def test_a_page_reads_one_row_more_to_see_the_end(table: Table, stub: StubTransp
     assert (len(first), len(second), second.cursor) == (2, 1, None)
     assert [wire["Limit"] for wire in stub.sent("Query")] == [3, 3]
     assert stub.sent("Query")[1]["ExclusiveStartKey"]["SK"] == rows[1]["SK"]
+
+
+def test_a_row_that_cannot_be_read_is_given_raw(table: Table, stub: StubTransport) -> None:
+    """One bad row does not block its partition: raw() gives it as it is stored, in its place, as the error says."""
+    bad = {**book(2), "title": {"N": "7"}}
+    stub.always("Query", ok({"Items": [book(1), bad, book(3)], "Count": 3, "ScannedCount": 3}))
+    with pytest.raises(DecodeError, match=r"query\.raw\(\)"):
+        Book.query(shelf_id="s").all()
+
+    found = Book.query(shelf_id="s").raw().all()
+
+    assert [type(item) for item in found] == [Book, RawItem, Book]
+    assert found[1] == bad

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import logging
 import pickle
@@ -245,3 +246,17 @@ def test_an_entity_with_scalar_fields_keeps_no_image() -> None:
 
     row = Plain.from_item(Plain(a="x", n=1).to_item())
     assert row.__dict__ == {"a": "x", "n": 1, BASE: ()}
+
+
+def test_a_dataclass_decorator_shows_no_secret() -> None:
+    """R61: an entity that is decorated as a dataclass by mistake keeps its own repr, equality and __init__."""
+
+    @dataclasses.dataclass
+    class Login(Entity, table=Table("t"), pk="LOGIN#{name}", sk="LOGIN"):
+        name: Field[str]
+        password: Field[str] = field(default="", secret=True)  # noqa: RUF009
+
+    login = Login(name="ann", password="hunter2")
+    assert repr(login) == "Login(name='ann', password=***)"
+    assert login == Login(name="ann", password="hunter2")
+    assert Login.__hash__ is None
