@@ -30,7 +30,7 @@ check: $(VENV)/.installed-test $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pyright
+	$(BIN)/pyright --project pyproject.toml
 	$(BIN)/python -m pytest -q tests/test_layers.py
 
 bench: $(VENV)/.installed-test
