@@ -21,7 +21,7 @@ from tablekit.operations.direct import DirectPort
 from tablekit.operations.transport import Settings, SyncPort
 from tests.support.calls import get, send
 
-PORT: type[SyncPort] = {"pynamodb": SyncPort, "direct": DirectPort}[sys.argv[2]] if len(sys.argv) > 2 else SyncPort
+PORT: type[SyncPort] = {"direct": DirectPort}.get("".join(sys.argv[2:3]), SyncPort)
 CHILDREN = 4
 READS = 25
 
