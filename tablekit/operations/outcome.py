@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, Literal
+from typing import Literal
 
 import attrs
 
 from tablekit._types import Attempt, AttributeValue, Item
+from tablekit.codecs.compare import equal_wire
 
 __all__ = [
     "Evidence",
@@ -28,7 +29,6 @@ __all__ = [
     "decide_transaction",
     "markers_in",
     "same_image",
-    "same_value",
     "uncertain",
 ]
 
@@ -188,28 +188,7 @@ def same_image(stored: Item, image: Item, *, whole: bool = True) -> bool:
     """
     if whole and stored.keys() != image.keys():
         return False
-    return all(name in stored and same_value(stored[name], value) for name, value in image.items())
-
-
-def same_value(left: AttributeValue, right: AttributeValue) -> bool:
-    """Whether two attribute values are equal: DynamoDB answers ``1.0`` as ``1`` and sets in its own order."""
-    if left.keys() != right.keys():
-        return False
-    return all(_same_inner(tag, inner, right[tag]) for tag, inner in left.items())
-
-
-def _same_inner(tag: str, left: Any, right: Any) -> bool:
-    if tag == "N":
-        return _number(left) == _number(right)
-    if tag == "NS":
-        return {_number(text) for text in left} == {_number(text) for text in right}
-    if tag in ("SS", "BS"):
-        return frozenset(left) == frozenset(right)
-    if tag == "M":
-        return same_image(left, right)
-    if tag == "L":
-        return len(left) == len(right) and all(map(same_value, left, right))
-    return bool(left == right)
+    return all(equal_wire(stored.get(name), value) for name, value in image.items())
 
 
 def _number(text: str) -> Decimal | str:

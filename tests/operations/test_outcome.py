@@ -7,6 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tablekit._types import Attempt
+from tablekit.codecs.compare import equal_wire
 from tablekit.operations.outcome import (
     Evidence,
     decide_conditional,
@@ -15,7 +16,6 @@ from tablekit.operations.outcome import (
     decide_transaction,
     markers_in,
     same_image,
-    same_value,
     uncertain,
 )
 
@@ -298,8 +298,8 @@ def test_markers_stand_alone_or_in_a_ring(value, markers):
 )
 def test_values_are_equal_as_dynamodb_stores_them(left, right, equal):
     """Numbers count by value and sets without order, at every depth."""
-    assert same_value(left, right) is equal
-    assert same_value(right, left) is equal
+    assert equal_wire(left, right) is equal
+    assert equal_wire(right, left) is equal
 
 
 def test_an_update_compares_only_what_it_wrote():
