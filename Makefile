@@ -8,12 +8,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST_ARGS ?=
 
-.PHONY: help demo test check bench docs wheel clean
+.PHONY: help demo app needs test check bench docs wheel clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    run the example application against an engine on this machine"
-	@echo "make test    run all tests (needs node and npm for the second engine)"
+	@echo "make app     the same application in a browser, on 127.0.0.1"
+	@echo "make test    run all tests; installs node, Java and Chromium first where it may, or names what to install"
 	@echo "make check   formatting, lint, types, layers"
 	@echo "make bench   the benchmarks"
 	@echo "make docs    build the documentation into docs/_build"
@@ -23,7 +24,7 @@ help:
 demo: $(VENV)/.installed-demo
 	$(BIN)/python -m examples.workspace
 
-test: $(VENV)/.installed-test $(VENV)/.installed-lint tests/node_modules/.installed
+test: needs $(VENV)/.installed-test $(VENV)/.installed-lint tests/node_modules/.installed
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: $(VENV)/.installed-test $(VENV)/.installed-lint
@@ -32,6 +33,12 @@ check: $(VENV)/.installed-test $(VENV)/.installed-lint
 	$(BIN)/mypy
 	$(BIN)/pyright --project pyproject.toml
 	$(BIN)/python -m pytest -q tests/test_layers.py
+
+needs:
+	@.ci/needs
+
+app: $(VENV)/.installed-app
+	$(BIN)/python -m examples.workspace.web
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks
@@ -60,6 +67,10 @@ $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
 	$(PIP) --editable ".[local,cli]"
 	@touch $@
 
+$(VENV)/.installed-app: pyproject.toml | $(BIN)/python
+	$(PIP) --editable ".[local,cli,cursors]" --group web
+	@touch $@
+
 $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 	$(PIP) --editable ".[all]" --group test
 	@touch $@ $(VENV)/.installed-demo
@@ -69,6 +80,5 @@ $(VENV)/.installed-lint $(VENV)/.installed-docs: $(VENV)/.installed-%: pyproject
 	@touch $@
 
 tests/node_modules/.installed: tests/package.json tests/package-lock.json
-	@command -v npm >/dev/null || { echo "The tests also run against dynalite, which needs node 18 or later and npm. Install both, then run make test again." >&2; exit 1; }
 	npm ci --prefix tests --no-audit --no-fund --loglevel=error
 	@touch $@

@@ -58,7 +58,7 @@ class DocumentRun:
         self.loop = asyncio.new_event_loop()
         self.printed = ""
         self.printed_at: Example | None = None
-        self.created: set[int] = set()
+        self.created: set[str] = set()
 
     def __enter__(self) -> Self:
         sys.modules[self.module.__name__] = self.module
@@ -138,9 +138,9 @@ class DocumentRun:
         if "create_table(" in self.text:
             return
         for table in [value for value in self.module.__dict__.values() if isinstance(value, Table)]:
-            if table.entities and id(table) not in self.created:
+            if table.entities and table.name not in self.created:
                 table.create_table()
-                self.created.add(id(table))
+                self.created.add(table.name)
 
 
 def python_fences(text: str) -> list[str]:
