@@ -6,12 +6,31 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-__all__ = ["BATCH", "DOCUMENT", "PAGE", "PAGES", "TRANSACTION", "WORKSPACE", "WORKSPACE_OF_PAGES", "comment", "rows"]
+__all__ = [
+    "BATCH",
+    "CACHED_READS",
+    "DOCUMENT",
+    "PAGE",
+    "PAGES",
+    "RECORDS",
+    "TRANSACTION",
+    "WORKSPACE",
+    "WORKSPACE_OF_PAGES",
+    "comment",
+    "document",
+    "keys",
+    "plain_item",
+    "rows",
+    "stream_event",
+    "wire_item",
+]
 
 PAGE = 1_000
 PAGES = 20
 BATCH = 1_000
 TRANSACTION = 25
+RECORDS = 10_000
+"""Records of a stream in one event."""
 CACHED_READS = 10_000
 """Reads of a cached singleton in one call of the workload."""
 WORKSPACE = "acme"
@@ -92,6 +111,36 @@ def plain_item(kind: str, values: dict[str, Any]) -> dict[str, Any]:
     """The row as a dict of plain values, for libraries that have no classes: datetimes are texts."""
     pk, sk = keys(kind, values)
     return {"PK": pk, "SK": sk, "EntityType": kind, **values, "created_at": values["created_at"].isoformat()}
+
+
+def stream_event(items: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a function receives from the table's stream: each row as it was inserted, ten times over.
+
+    Parameters:
+        items: rows in DynamoDB JSON, as a library stores them.
+    """
+    names = ("PK", "SK") if "PK" in items[0] else ("pk", "sk")
+    records = [_record(number, items[number % len(items)], names) for number in range(RECORDS)]
+    return {"Records": records}
+
+
+def _record(number: int, item: dict[str, Any], names: tuple[str, str]) -> dict[str, Any]:
+    return {
+        "eventID": f"{number:032x}",
+        "eventName": "INSERT",
+        "eventVersion": "1.1",
+        "eventSource": "aws:dynamodb",
+        "awsRegion": "eu-west-1",
+        "dynamodb": {
+            "ApproximateCreationDateTime": 1_767_254_400 + number,
+            "Keys": {name: item[name] for name in names},
+            "NewImage": item,
+            "SequenceNumber": str(number),
+            "SizeBytes": 500,
+            "StreamViewType": "NEW_IMAGE",
+        },
+        "eventSourceARN": "arn:aws:dynamodb:eu-west-1:123456789012:table/bench/stream/2026-01-01T00:00:00.000",
+    }
 
 
 def wire_value(value: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ENVIRONMENTS = ROOT / ".envs"
 TABLEKIT = ("attrs>=23.2", "pynamodb>=6.1,<7", "typing-extensions>=4.12")
+TABLEKIT_AIO = (*TABLEKIT, "aiobotocore>=2.18,<4")
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -28,6 +29,7 @@ class Library:
     Parameters:
         name: how it is called in the results. module: of `benchmarks.peers`. packages: what pip installs.
         python: the interpreter's version; ours when it is empty. options: given to the module.
+        quick: whether a quick run has it.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Library:
     packages: tuple[str, ...] = ()
     python: str = ""
     options: tuple[str, ...] = ()
+    quick: bool = False
 
     @property
     def environment(self) -> Path:
@@ -54,27 +57,31 @@ class Library:
 
 
 LIBRARIES = (
-    Library("tablekit", "tablekit_", TABLEKIT),
-    Library("tablekit direct", "tablekit_", TABLEKIT, options=("direct",)),
+    Library("tablekit", "tablekit_", TABLEKIT, quick=True),
+    Library("tablekit direct", "tablekit_", TABLEKIT, options=("direct",), quick=True),
+    Library("tablekit aio", "tablekit_aio_", TABLEKIT_AIO),
+    Library("tablekit aio direct", "tablekit_aio_", TABLEKIT_AIO, options=("direct",)),
     Library("tablekit 3.13", "tablekit_", TABLEKIT, python="3.13"),
-    Library("tablekit direct 3.13", "tablekit_", TABLEKIT, python="3.13", options=("direct",)),
-    Library("pynamodb", "pynamodb_", ("pynamodb==6.1.0",)),
+    Library("tablekit direct 3.13", "tablekit_", TABLEKIT, python="3.13", options=("direct",), quick=True),
+    Library("tablekit aio direct 3.13", "tablekit_aio_", TABLEKIT_AIO, python="3.13", options=("direct",)),
+    Library("pynamodb", "pynamodb_", ("pynamodb==6.1.0",), quick=True),
     Library("boto3", "boto3_", ("boto3",)),
-    Library("pydynox", "pydynox_", ("pydynox==1.8.0",)),
-    Library("dynamoxy 3.13", "dynamoxy_", ("dynamoxy==0.3.0",), python="3.13"),
-    Library("aiodynamo", "aiodynamo_", ("aiodynamo==26.4", "aiohttp")),
+    Library("pydynox", "pydynox_", ("pydynox==1.8.0",), quick=True),
+    Library("pydynox aio", "pydynox_", ("pydynox==1.8.0",), options=("aio",)),
+    Library("dynamoxy aio 3.13", "dynamoxy_", ("dynamoxy==0.3.0",), python="3.13", quick=True),
+    Library("aiodynamo aio", "aiodynamo_", ("aiodynamo==26.4", "aiohttp")),
     Library("pydynantic", "pydynantic_", ("pydynantic==1.0.0",)),
     Library("dyntastic", "dyntastic_", ("dyntastic==0.18.0",)),
     Library("floor: json", "floor_"),
-    Library("floor: json and decoders", "floor_", options=("decoders",)),
+    Library("floor: json and decoders", "floor_", options=("decoders",), quick=True),
 )
-"""Everything that is compared, the first being the one that ratios are taken of."""
+"""Everything that is compared. Those that are awaited are called aio."""
 
 
-def chosen(names: str | None) -> tuple[Library, ...]:
-    """The libraries whose names are given, separated by commas; all without."""
+def chosen(names: str | None, *, quick: bool = False) -> tuple[Library, ...]:
+    """The libraries whose names are given, separated by commas; without, all, or those of a quick run."""
     if not names:
-        return LIBRARIES
+        return tuple(library for library in LIBRARIES if library.quick or not quick)
     wanted = [name.strip() for name in names.split(",")]
     unknown = [name for name in wanted if name not in {library.name for library in LIBRARIES}]
     if unknown:
@@ -89,6 +96,26 @@ def prepare(libraries: Iterable[Library]) -> dict[str, str]:
     with ThreadPoolExecutor(2) as pool:
         problems = dict(zip(first, pool.map(_make, first.values()), strict=True))
     return {library.name: problems[library.environment] for library in libraries if problems[library.environment]}
+
+
+_VERSIONS = """
+import sys
+from importlib.metadata import distributions
+found = {each.name.replace("_", "-"): each.version for each in distributions()}
+wanted = dict.fromkeys([*sys.argv[1:], "botocore", "aiohttp"])
+print(sys.version.split()[0], *(f"{name} {found[name]}" for name in wanted if name in found))
+"""
+
+
+def versions(libraries: Iterable[Library]) -> dict[str, str]:
+    """What is installed for each library, by its main package, and its interpreter."""
+    found: dict[str, str] = {}
+    for library in libraries:
+        packages = [package.partition("=")[0].partition(">")[0] for package in library.packages]
+        command = [str(library.interpreter), "-c", _VERSIONS, *packages]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        found[library.name] = f"Python {done.stdout.strip()}"
+    return found
 
 
 def _make(library: Library) -> str:

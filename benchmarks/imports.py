@@ -2,6 +2,7 @@
 
 IMPORTS = {
     "tablekit_": "import tablekit",
+    "tablekit_aio_": "import tablekit",
     "pynamodb_": "import pynamodb.models",
     "boto3_": "import boto3",
     "pydynox_": "import pydynox",

@@ -1,60 +1,65 @@
-"""The figures as a table, and their ratios to the targets' peers."""
+"""The figures as a table, and their ratios: each taken side by side, within one round."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import median
 
-__all__ = ["ratios", "table"]
+from benchmarks.workloads import UNITS
+
+__all__ = ["Figures", "Samples", "figures_of", "ratios", "table", "value"]
 
 Figures = dict[str, dict[str, dict[str, float]]]
-
-PEER = "pynamodb"
-OURS = ("tablekit", "tablekit direct", "tablekit 3.13", "tablekit direct 3.13")
-FLOOR = "floor: json and decoders"
+Samples = Mapping[tuple[str, str], Mapping[int, Mapping[str, float]]]
+"""By workload and library, then by the number of the round."""
 
 
-def value(figure: dict[str, float]) -> float:
+def value(figure: Mapping[str, float]) -> float:
     """The figure that counts: CPU, and for memory the bytes of one entity."""
     return figure["cpu_us"] if "cpu_us" in figure else figure["bytes_each"]
 
 
-def ratios(figures: Figures) -> dict[str, dict[str, float]]:
-    """For each workload: each library of ours as a multiple of each other one."""
+def figures_of(samples: Samples) -> Figures:
+    """The medians over the rounds."""
+    figures: Figures = {}
+    for (workload, library), rounds in samples.items():
+        found = list(rounds.values())
+        middle = {name: round(median(each[name] for each in found), 3) for name in found[0]}
+        figures.setdefault(workload, {})[library] = middle
+    return figures
+
+
+def ratios(samples: Samples) -> dict[str, dict[str, float]]:
+    """For each workload: each library of ours as a multiple of each other one, the median of the rounds' ratios.
+
+    Both were measured within seconds in a round, so that what else the machine did counts for both.
+    """
     found: dict[str, dict[str, float]] = {}
-    for workload, by_library in figures.items():
-        for ours in OURS:
-            for other, figure in by_library.items():
-                if ours in by_library and other != ours and value(figure):
-                    ratio = value(by_library[ours]) / value(figure)
-                    found.setdefault(workload, {})[f"{ours} / {other}"] = round(ratio, 3)
+    for (workload, ours), mine in samples.items():
+        for (of, other), theirs in samples.items():
+            both = mine.keys() & theirs.keys()
+            if of == workload and other != ours and ours.startswith("tablekit") and both:
+                ratio = median(value(mine[number]) / max(value(theirs[number]), 1e-9) for number in both)
+                found.setdefault(workload, {})[f"{ours} / {other}"] = round(ratio, 3)
     return found
 
 
-def table(figures: Figures, libraries: Sequence[str], workloads: Sequence[str]) -> str:
-    """A table of one line for each library: CPU in microseconds, and as a multiple of tablekit's."""
+def table(figures: Figures, found: Mapping[str, Mapping[str, float]], workloads: Sequence[str]) -> str:
+    """A table of one line for each library: CPU in microseconds, the clock, and tablekit's CPU as a multiple of it."""
     lines: list[str] = []
     for workload in workloads:
         by_library = figures.get(workload)
         if not by_library:
             continue
-        unit = "bytes for one entity" if workload == "memory" else UNITS.get(workload, "us for one call")
-        lines += ["", f"{workload} ({unit})", f"  {'':26}{'CPU' if workload != 'memory' else 'bytes':>12}{'wall':>12}"]
-        ours = by_library.get("tablekit")
+        unit, counted = UNITS.get(workload, "us for one call"), "bytes" if workload == "memory" else "CPU"
+        lines += ["", f"{workload} ({unit})", f"  {'':26}{counted:>12}{'wall':>12}{'tablekit/':>11}{'direct/':>10}"]
         for name in sorted(by_library, key=lambda each: value(by_library[each])):
             figure = by_library[name]
-            times = f"{value(figure) / value(ours):8.2f} x" if ours and value(ours) else ""
             wall = f"{figure['wall_us']:12,.1f}" if "wall_us" in figure else " " * 12
-            lines.append(f"  {name:26}{value(figure):12,.1f}{wall}{times}")
+            times = "".join(
+                f"{ratio:{width}.2f}" if ratio is not None else " " * width
+                for width, ours in ((11, "tablekit"), (10, "tablekit direct"))
+                for ratio in [found.get(workload, {}).get(f"{ours} / {name}")]
+            )
+            lines.append(f"  {name:26}{value(figure):12,.1f}{wall}{times}".rstrip())
     return "\n".join(lines)
-
-
-UNITS = {
-    "query": "us for one row",
-    "query 20 pages": "us for one row",
-    "batch write": "us for one row",
-    "batch get": "us for one row",
-    "transaction": "us for one action",
-    "streams": "us for one record",
-    "import": "us for one process",
-    "first call": "us for one process, import and connecting included",
-}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from tempfile import TemporaryFile
 from typing import Any
 
 from benchmarks.environments import ROOT, Library
@@ -16,7 +18,7 @@ __all__ = ["Server", "WorkerProcess", "fresh"]
 
 
 PATIENCE = 60
-"""Seconds that a worker is waited for."""
+"""Seconds that a worker is waited for: nothing takes a minute, but to fill the memory."""
 
 
 def environment() -> dict[str, str]:
@@ -27,7 +29,14 @@ def environment() -> dict[str, str]:
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
     }
-    return {**kept, **off, "AWS_REGION": "eu-west-1", "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0"}
+    return {
+        **kept,
+        **off,
+        "AWS_REGION": "eu-west-1",
+        "AWS_DEFAULT_REGION": "eu-west-1",
+        "PYTHONPATH": str(ROOT),
+        "PYTHONHASHSEED": "0",
+    }
 
 
 class Server:
@@ -72,35 +81,45 @@ class Server:
 
 
 class WorkerProcess:
-    """A library in its own process. Raises ``RuntimeError`` when it fails to begin."""
+    """A library in its own process. Raises ``RuntimeError`` when it fails to begin.
+
+    Attributes:
+        units: how many rows a workload has, where that is not one. ended: whether it has been given up.
+    """
 
     def __init__(self, library: Library, endpoint: str) -> None:
         self.library = library
+        self.ended = False
+        # A file: whatever a library complains of, a pipe that nobody reads would fill, and the library would wait.
+        self._complaints = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed with the worker
         self._process = subprocess.Popen(
             command(library, [library.module, endpoint, *library.options]),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self._complaints,
             text=True,
             env=environment(),
             cwd=ROOT,
         )
         self.units: dict[str, int] = self._answer()["units"]
 
-    def ask(self, do: str, **more: Any) -> Any:
-        """Have it do something; raises ``RuntimeError`` with what went wrong there."""
+    def ask(self, do: str, *, patience: float = PATIENCE, **more: Any) -> Any:
+        """Have it do something within so many seconds; raises ``RuntimeError`` with what went wrong there."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"do": do, **more}) + "\n")
-        self._process.stdin.flush()
-        answer = self._answer()
+        try:
+            self._process.stdin.write(json.dumps({"do": do, **more}) + "\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise RuntimeError(self._last_words()) from None
+        answer = self._answer(patience)
         if isinstance(answer, dict) and "problem" in answer:
             raise RuntimeError(f"{do}: {answer['problem']}")
         return answer
 
-    def _answer(self) -> Any:
+    def _answer(self, patience: float = PATIENCE) -> Any:
         assert self._process.stdout is not None
-        # Nothing takes a minute; a library that hangs is reported like one that fails.
-        watch = threading.Timer(PATIENCE, self._process.kill)
+        # A library that hangs is reported like one that fails.
+        watch = threading.Timer(patience, self._process.kill)
         watch.start()
         try:
             while True:
@@ -114,13 +133,20 @@ class WorkerProcess:
 
     def _last_words(self) -> str:
         self._process.kill()
-        lines = (self._process.communicate()[1] or "").strip().splitlines()
-        return lines[-1] if lines else "the process ended"
+        self._process.wait()
+        self.ended = True
+        self._complaints.seek(0)
+        lines = self._complaints.read().strip().splitlines()
+        return lines[-1] if lines else "it ended, or did not answer in time"
 
     def close(self) -> None:
         """End it."""
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._complaints):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
 
 
 def command(library: Library, arguments: Sequence[str]) -> list[str]:

@@ -19,10 +19,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.data import BATCH, PAGE, PAGES, TRANSACTION, WORKSPACE, WORKSPACE_OF_PAGES, rows
+from benchmarks.data import BATCH, PAGE, PAGES, RECORDS, TRANSACTION, WORKSPACE, WORKSPACE_OF_PAGES, rows
 from benchmarks.imports import IMPORTS
 
-OBJECTS = 100_000
 EXPECTED = {"Workspace": 1, "Document": 300, "Comment": 699}
 
 
@@ -54,9 +53,18 @@ class Worker:
         for kind, values in rows():
             self.call(self.peer.store, kind, values)
 
-    def check(self) -> None:
-        """Fail unless the library returns what it should: how many, of which class, of which types."""
-        for name, count in ((WORKSPACE, PAGE), (WORKSPACE_OF_PAGES, PAGE * PAGES)):
+    def settle(self) -> None:
+        """Stay on one core from here on."""
+        pin()
+
+    def check(self, whole: bool = True) -> None:
+        """Fail unless the library returns what it should: how many, of which class, of which types.
+
+        Parameters:
+            whole: ask for twenty pages as well.
+        """
+        found: list[Any] = []
+        for name, count in ((WORKSPACE_OF_PAGES, PAGE * PAGES), (WORKSPACE, PAGE))[not whole :]:
             found = self.call(self.peer.query, name)
             assert len(found) == count, f"{len(found)} rows in place of {count}"
             classes = Counter(self.peer.kind(each) for each in found)
@@ -64,8 +72,10 @@ class Worker:
             assert classes == expected, f"classes {classes}"
         self._check_values(found)
         self._check_document(self.call(self.peer.get))
-        if hasattr(self.peer, "batch_get"):
+        if getattr(self.peer, "batch_get", None):
             assert len(self.call(self.peer.batch_get)) == BATCH
+        if getattr(self.peer, "streams", None):
+            assert len(self.call(self.peer.streams)) == RECORDS
 
     def _check_values(self, found: list[Any]) -> None:
         by_kind = {self.peer.kind(each): each for each in found}
@@ -88,8 +98,9 @@ class Worker:
     def offers(self) -> list[str]:
         """The workloads that the peer has."""
         single = ("get", "put", "save", "batch_write", "batch_get", "transaction", "streams", "singleton")
-        offered = ["query", "query 20 pages", *(name for name in single if hasattr(self.peer, name)), "memory"]
-        return [name.replace("_", " ") for name in offered] + ["threads 1", "threads 4", "threads 16"]
+        offered = ["query", "query 20 pages", *(name for name in single if getattr(self.peer, name, None)), "memory"]
+        tasks = ["tasks 50"] if asyncio.iscoroutinefunction(self.peer.get) else ["threads 1", "threads 4", "threads 16"]
+        return [name.replace("_", " ") for name in offered] + tasks
 
     def measure(self, workload: str, times: int) -> dict[str, float]:
         """Seconds of CPU and of the clock that a workload takes."""
@@ -97,6 +108,9 @@ class Worker:
             return self._memory(times)
         if workload.startswith("threads"):
             return self._threads(int(workload.split()[1]), times)
+        if workload.startswith("tasks"):
+            count = int(workload.split()[1])
+            return self.loop.run_until_complete(_many_tasks(self.peer.get, count, max(2, times // 5)))
         method, arguments = self._method(workload)
         return self._timed(method, arguments, times)
 
@@ -125,8 +139,6 @@ class Worker:
 
     def _threads(self, count: int, times: int) -> dict[str, float]:
         each = max(1, times // count)
-        if asyncio.iscoroutinefunction(self.peer.get):
-            return self.loop.run_until_complete(_many_tasks(self.peer.get, count, each))
         threads = [
             threading.Thread(target=lambda: [self.peer.get() for _ in range(each)], daemon=True) for _ in range(count)
         ]
@@ -164,7 +176,8 @@ def serve(worker: Worker) -> None:
                 answer: Any = worker.measure(asked["workload"], asked["times"])
                 answer["rss"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
             else:
-                answer = getattr(worker, asked["do"])() or {}
+                options = {name: given for name, given in asked.items() if name != "do"}
+                answer = getattr(worker, asked["do"])(**options) or {}
         except Exception as error:
             answer = {"problem": f"{type(error).__name__}: {error}"[:500]}
         print(json.dumps(answer), flush=True)
@@ -184,12 +197,27 @@ def beginning(mode: str, module: str, endpoint: str, options: list[str]) -> None
     os._exit(0)
 
 
+def pin() -> None:
+    """Stay on the last core; the server has the first."""
+    if hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > 1:
+        cores = {max(os.sched_getaffinity(0))}
+        for thread in _threads():
+            os.sched_setaffinity(thread, cores)
+
+
+def _threads() -> list[int]:
+    """The threads of this process, those of libraries in other languages included; else the present one."""
+    try:
+        return [int(each.name) for each in Path("/proc/self/task").iterdir()]
+    except OSError:
+        return [0]
+
+
 def main() -> None:
     """Begin as the arguments say."""
     arguments = sys.argv[1:]
-    if hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > 1:
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     if arguments[0] in ("--import", "--first"):
+        pin()
         beginning(arguments[0], arguments[1], arguments[2], arguments[3:])
         return
     worker = Worker(arguments[0], arguments[1], arguments[2:])

@@ -54,9 +54,16 @@ def chart() -> str:
 def command_line() -> str:
     """The command's options and subcommands, from what it itself says."""
     sections = [f"## Options before the command\n\n{_options(main)}"]
-    for name, command in sorted(main.commands.items()):
+    for name, command in _commands(main):
         sections.append(f"## tablekit {name}\n\n{(command.help or '').strip()}\n\n{_options(command)}")
     return "\n\n".join(sections)
+
+
+def _commands(group: click.Group) -> Iterator[tuple[str, click.Command]]:
+    for name, command in sorted(group.commands.items()):
+        yield name, command
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {inner}", each) for inner, each in _commands(command))
 
 
 def _options(command: click.Command) -> str:
@@ -69,6 +76,8 @@ def _rows(command: click.Command) -> Iterator[str]:
         if not isinstance(parameter, click.Option):
             yield f"| `{parameter.human_readable_name}` | |"
             continue
+        if parameter.hidden:
+            continue  # the options of `tablekit` itself
         names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
         choices = parameter.type.choices if isinstance(parameter.type, click.Choice) else ()
         allowed = f"One of {', '.join(f'`{choice}`' for choice in choices)}." if choices else ""

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tablekit.api.table import Table
-from tablekit.cli_context import Context, pass_context, reporting
+from tablekit.cli_context import Context, pass_context, reporting, say
 from tablekit.tools import adopt as adopting
 from tablekit.tools import workbench as models
 
@@ -42,23 +42,29 @@ def adopt(
         click.echo(found.source, nl=False)
     else:
         out.write_text(found.source, encoding="utf-8")
-        click.echo(f"wrote {out}", err=True)
+        say(f"wrote {out}")
     for table in found.tables:
         read = sum(table.read.values())
-        click.echo(f"{table.name}: {table.rows} rows, {read} read back by {len(table.read)} classes.", err=True)
+        say(f"{table.name}: {table.rows} rows, {read} read back by {len(table.read)} classes.")
         for row in (*table.unread, *table.bad):
-            click.echo(f"left: {row}", err=True)
+            say(f"left: {row}")
     raise SystemExit(0 if found.complete else 1)
 
 
 def _live(context: Context) -> Table:
     if context.app_path is not None:
-        return context.app()
+        return _told(context.app())
     name = context.connection.get("name")
     if name is None:
         raise click.UsageError("Give a SOURCE, or name the live table: tablekit --table NAME adopt.")
     options: dict[str, Any] = dict(context.connection)
-    return Table(name).connect(**options)
+    return _told(Table(name).connect(**options))
+
+
+def _told(table: Table) -> Table:
+    """Say that a live table is read, before it is."""
+    say(f"{table.name}: reading a sample of its rows by scans of its segments.")
+    return table
 
 
 @click.command()
@@ -70,4 +76,4 @@ def _live(context: Context) -> Table:
 def workbench(context: Context, out: Path, author: str, description: str) -> None:
     """Write the classes as a model of NoSQL Workbench to OUT."""
     models.write_workbench(context.app(), out, author=author, description=description)
-    click.echo(f"wrote {out}", err=True)
+    say(f"wrote {out}")

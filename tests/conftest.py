@@ -18,4 +18,6 @@ pytest_plugins = [
 
 # No deadline: a busy machine is not a failure. In CI the same examples each time, so that a red run can be repeated.
 settings.register_profile("tablekit", deadline=None, print_blob=True, derandomize="CI" in os.environ)
+# On other interpreters and releases (.ci/compat), where what differs shows in the first examples.
+settings.register_profile("tablekit-quick", settings.get_profile("tablekit"), max_examples=15)
 settings.load_profile("tablekit")

@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
-from benchmarks.data import BATCH, TRANSACTION, WORKSPACE, comment, document, keys, plain_item
+from benchmarks.data import BATCH, TRANSACTION, WORKSPACE, comment, document, keys, plain_item, rows, stream_event
 
 
 class Peer:
@@ -28,8 +28,9 @@ class Peer:
         self.serialize = TypeSerializer().serialize
         self.deserialize = TypeDeserializer().deserialize
         self.document = plain_item("Document", document(0))
+        self.event: Any = None
         self.key = {"PK": {"S": f"WS#{WORKSPACE}"}, "SK": {"S": "DOC#d0000"}}
-        self.comments = [plain_item("Comment", comment(number % 699)) for number in range(BATCH)]
+        self.comments = [plain_item("Comment", comment(number)) for number in range(BATCH)]
         self.keys = [keys("Comment", comment(number % 699)) for number in range(BATCH)]
 
     def _encode(self, item: dict[str, Any]) -> dict[str, Any]:
@@ -93,6 +94,12 @@ class Peer:
         """Twenty-five puts."""
         actions = [{"Put": {"TableName": "bench", "Item": self._encode(item)}} for item in self.comments[:TRANSACTION]]
         self.client.transact_write_items(TransactItems=actions)
+
+    def streams(self) -> list[Any]:
+        """Ten thousand images of an event, to dicts."""
+        if self.event is None:
+            self.event = stream_event([self._encode(plain_item(kind, values)) for kind, values in rows()])
+        return [self._decode(record["dynamodb"]["NewImage"]) for record in self.event["Records"]]
 
     def kind(self, found: Any) -> str:
         """Its type attribute."""

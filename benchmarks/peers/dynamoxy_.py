@@ -8,7 +8,7 @@ from typing import Any
 import dynamoxy
 from dynamoxy import Attr, Model, partition_key, sort_key
 
-from benchmarks.data import BATCH, TRANSACTION, WORKSPACE, comment, document
+from benchmarks.data import BATCH, TRANSACTION, WORKSPACE, comment, document, keys
 
 
 class Workspace(Model, table="bench", entity="Workspace"):
@@ -71,7 +71,8 @@ class Peer:
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint
         self.document = Document(**document(0))
-        self.comments = [Comment(**comment(number % 699)) for number in range(BATCH)]
+        self.comments = [Comment(**comment(number)) for number in range(BATCH)]
+        self.keys = [keys("Comment", comment(number % 699)) for number in range(BATCH)]
         self.loaded: Any = None
         self.turn = 0
 
@@ -106,6 +107,15 @@ class Peer:
             self.loaded = await self.get()
         self.turn += 1
         await self.documents.update(self.loaded, Document.title.set(f"Title {self.turn}"))
+
+    async def batch_write(self) -> None:
+        """A thousand comments."""
+        await self.repositories["Comment"].batch_put(self.comments)
+
+    async def batch_get(self) -> list[Any]:
+        """A thousand comments, some of them asked for more than once."""
+        found: list[Any] = await self.repositories["Comment"].batch_get(self.keys)
+        return found
 
     async def transaction(self) -> None:
         """Twenty-five puts."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from dyntastic import A, Dyntastic
+from dyntastic import A, Dyntastic, transaction
 
-from benchmarks.data import BATCH, WORKSPACE, comment, document, keys
+from benchmarks.data import BATCH, TRANSACTION, WORKSPACE, comment, document, keys
 
 
 class Base(Dyntastic):
@@ -90,7 +90,8 @@ class Peer:
         self.document = made("Document", document(0))
         self.loaded: Any = None
         self.turn = 0
-        self.comments = [made("Comment", comment(number % 699)) for number in range(BATCH)]
+        self.comments = [made("Comment", comment(number)) for number in range(BATCH)]
+        self.keys = [keys("Comment", comment(number % 699)) for number in range(BATCH)]
 
     def store(self, kind: str, values: dict[str, Any]) -> None:
         """Put one row."""
@@ -114,6 +115,23 @@ class Peer:
             self.loaded = self.get()
         self.turn += 1
         self.loaded.update(A.title.set(f"Title {self.turn}"))
+
+    def batch_write(self) -> None:
+        """A thousand comments."""
+        with Comment.batch_writer():
+            for each in self.comments:
+                each.save()
+
+    def batch_get(self) -> list[Any]:
+        """A thousand comments, a hundred at a time."""
+        portions = (self.keys[start : start + 100] for start in range(0, BATCH, 100))
+        return [each for portion in portions for each in Comment.batch_get(portion)]
+
+    def transaction(self) -> None:
+        """Twenty-five puts."""
+        with transaction():
+            for each in self.comments[:TRANSACTION]:
+                each.save()
 
     def kind(self, found: Any) -> str:
         """Its class."""

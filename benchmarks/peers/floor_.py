@@ -7,7 +7,19 @@ import json
 from datetime import datetime
 from typing import Any, ClassVar
 
-from benchmarks.data import CACHED_READS, DOCUMENT, WORKSPACE, document, wire_item
+from benchmarks.data import (
+    BATCH,
+    CACHED_READS,
+    DOCUMENT,
+    TRANSACTION,
+    WORKSPACE,
+    comment,
+    document,
+    keys,
+    rows,
+    stream_event,
+    wire_item,
+)
 
 
 class Workspace:
@@ -70,6 +82,9 @@ class Peer:
         self.connection = http.client.HTTPConnection(endpoint.removeprefix("http://"))
         self.decodes = mode == "decoders"
         self.item = wire_item("Document", document(0))
+        self.comments = [comment(number) for number in range(BATCH)]
+        self.keys = [keys("Comment", comment(number % 699)) for number in range(BATCH)]
+        self.event: Any = None
         if not self.decodes:
             self.moment = str
 
@@ -116,6 +131,37 @@ class Peer:
     def put(self) -> None:
         """One document."""
         self._send("PutItem", {"TableName": "bench", "Item": self.item})
+
+    def streams(self) -> list[Any]:
+        """Ten thousand images of an event; without decoders there is nothing to do but to take them."""
+        if self.event is None:
+            self.event = stream_event([wire_item(kind, values) for kind, values in rows()])
+        images = [record["dynamodb"]["NewImage"] for record in self.event["Records"]]
+        return list(map(self._object, images)) if self.decodes else images
+
+    def batch_write(self) -> None:
+        """A thousand comments."""
+        for start in range(0, BATCH, 25):
+            requests = [
+                {"PutRequest": {"Item": wire_item("Comment", each)}} for each in self.comments[start : start + 25]
+            ]
+            self._send("BatchWriteItem", {"RequestItems": {"bench": requests}})
+
+    def batch_get(self) -> list[Any]:
+        """A thousand comments."""
+        found: list[Any] = []
+        for start in range(0, BATCH, 100):
+            wanted = [{"PK": {"S": pk}, "SK": {"S": sk}} for pk, sk in self.keys[start : start + 100]]
+            items = self._send("BatchGetItem", {"RequestItems": {"bench": {"Keys": wanted}}})["Responses"]["bench"]
+            found += map(self._object, items) if self.decodes else items
+        return found
+
+    def transaction(self) -> None:
+        """Twenty-five puts."""
+        puts = [
+            {"Put": {"TableName": "bench", "Item": wire_item("Comment", each)}} for each in self.comments[:TRANSACTION]
+        ]
+        self._send("TransactWriteItems", {"TransactItems": puts})
 
     def kind(self, found: Any) -> str:
         """Its class, or its type attribute."""

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydynox import Collection, DynamoDBClient, Model, ModelConfig, set_default_client
+from pydynox import (
+    Collection,
+    DynamoDBClient,
+    Model,
+    ModelConfig,
+    SyncBatchWriter,
+    SyncTransaction,
+    set_default_client,
+)
 from pydynox.attributes import (
     BooleanAttribute,
     DatetimeAttribute,
@@ -14,7 +22,7 @@ from pydynox.attributes import (
     StringAttribute,
 )
 
-from benchmarks.data import BATCH, DOCUMENT, WORKSPACE, comment, document, keys
+from benchmarks.data import BATCH, DOCUMENT, TRANSACTION, WORKSPACE, comment, document, keys
 
 
 class Workspace(Model):
@@ -77,18 +85,19 @@ class Comment(Model):
 CLASSES: dict[str, Any] = {"Workspace": Workspace, "Document": Document, "Comment": Comment}
 
 
-class Peer:
-    """The workloads."""
+class SyncPeer:
+    """The workloads, by the synchronous calls."""
 
     number = (int, float)
 
     def __init__(self, endpoint: str) -> None:
-        client = DynamoDBClient(region="eu-west-1", access_key="a", secret_key="b", endpoint_url=endpoint)
-        set_default_client(client)
+        self.client = DynamoDBClient(region="eu-west-1", access_key="a", secret_key="b", endpoint_url=endpoint)
+        set_default_client(self.client)
         self.collection = Collection(list(CLASSES.values()))
         self.document = Document(**document(0))
         self.loaded: Any = None
         self.turn = 0
+        self.comments = [Comment(**comment(number)) for number in range(BATCH)]
         found = [keys("Comment", comment(number % 699)) for number in range(BATCH)]
         self.keys = [{"pk": pk, "sk": sk} for pk, sk in found]
 
@@ -116,6 +125,22 @@ class Peer:
         self.turn += 1
         self.loaded.sync_update(title=f"Title {self.turn}")
 
+    def batch_write(self) -> None:
+        """A thousand comments, as the dicts that this library's batches take."""
+        with SyncBatchWriter(self.client, "bench") as batch:
+            for each in self.comments:
+                batch.put(each.to_dict())
+
+    def batch_get(self) -> list[Any]:
+        """A thousand comments, some of them asked for more than once."""
+        return Comment.sync_batch_get(self.keys)
+
+    def transaction(self) -> None:
+        """Twenty-five puts."""
+        with SyncTransaction(self.client) as tx:
+            for each in self.comments[:TRANSACTION]:
+                tx.save_model(each)
+
     def kind(self, found: Any) -> str:
         """Its class."""
         return type(found).__name__
@@ -123,3 +148,38 @@ class Peer:
     def read(self, found: Any, name: str) -> Any:
         """An attribute."""
         return getattr(found, name)
+
+
+class AioPeer(SyncPeer):
+    """The workloads, awaited: this library's first choice."""
+
+    async def store(self, kind: str, values: dict[str, Any]) -> None:  # type: ignore[override]
+        """Put one row."""
+        await CLASSES[kind](**values).save()
+
+    async def query(self, workspace: str) -> list[Any]:  # type: ignore[override]
+        """A query of the collection; the results stand by class."""
+        found = await self.collection.query(workspace_id=workspace)
+        return [*found.get(Workspace), *found.get(Document), *found.get(Comment)]
+
+    async def get(self) -> Any:
+        """One document."""
+        return await Document.get(pk=f"WS#{WORKSPACE}", sk=f"DOC#{DOCUMENT}")
+
+    async def put(self) -> None:  # type: ignore[override]
+        """One document."""
+        await self.document.save()
+
+    async def save(self) -> None:  # type: ignore[override]
+        """One changed field."""
+        if self.loaded is None:
+            self.loaded = await self.get()
+        self.turn += 1
+        await self.loaded.update(title=f"Title {self.turn}")
+
+    batch_write = batch_get = transaction = None  # type: ignore[assignment]
+
+
+def Peer(endpoint: str, mode: str = "") -> SyncPeer:  # noqa: N802 - every module here has a Peer
+    """The workloads, awaited where the mode is ``"aio"``."""
+    return AioPeer(endpoint) if mode == "aio" else SyncPeer(endpoint)

@@ -17,7 +17,7 @@ from pynamodb.connection import Connection
 from pynamodb.models import Model
 from pynamodb.transactions import TransactWrite
 
-from benchmarks.data import BATCH, DOCUMENT, TRANSACTION, WORKSPACE, comment, document, keys
+from benchmarks.data import BATCH, DOCUMENT, TRANSACTION, WORKSPACE, comment, document, keys, rows, stream_event
 
 
 class Base(Model):
@@ -97,9 +97,8 @@ class Peer:
         self.document = made("Document", document(0))
         self.loaded: Any = None
         self.turn = 0
-        self.comments = [made("Comment", comment(number % 699)) for number in range(BATCH)]
-        for number, each in enumerate(self.comments):
-            each.SK = f"{each.SK}-{number}"
+        self.event: Any = None
+        self.comments = [made("Comment", comment(number)) for number in range(BATCH)]
         self.keys = [keys("Comment", comment(number)) for number in range(699)]
 
     def store(self, kind: str, values: dict[str, Any]) -> None:
@@ -140,6 +139,12 @@ class Peer:
         with TransactWrite(connection=self.connection) as transaction:
             for each in self.comments[:TRANSACTION]:
                 transaction.save(each)
+
+    def streams(self) -> list[Any]:
+        """Ten thousand images of an event; what stands around them is for the caller to read."""
+        if self.event is None:
+            self.event = stream_event([made(kind, values).to_dynamodb_dict() for kind, values in rows()])
+        return [Base.from_raw_data(record["dynamodb"]["NewImage"]) for record in self.event["Records"]]
 
     def kind(self, found: Any) -> str:
         """Its class."""

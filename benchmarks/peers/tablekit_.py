@@ -5,7 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from benchmarks.data import BATCH, CACHED_READS, DOCUMENT, TRANSACTION, WORKSPACE, comment, document
+from benchmarks.data import (
+    BATCH,
+    CACHED_READS,
+    DOCUMENT,
+    TRANSACTION,
+    WORKSPACE,
+    comment,
+    document,
+    rows,
+    stream_event,
+)
 from tablekit import Entity, Field, Singleton, Table, field, version
 
 app = Table("bench")
@@ -82,8 +92,9 @@ class Peer:
         self.document = Document(**document(0))
         self.loaded: Any = None
         self.turn = 0
-        self.comments = [Comment(**comment(number % 699)) for number in range(BATCH)]
-        self.keys = [Comment.key(**_key(number % 699)) for number in range(BATCH)]
+        self.event: Any = None
+        self.comments = [Comment(**comment(number)) for number in range(BATCH)]
+        self.keys = [Comment.key(**key_of(number % 699)) for number in range(BATCH)]
 
     def store(self, kind: str, values: dict[str, Any]) -> None:
         """Put one row."""
@@ -109,28 +120,27 @@ class Peer:
         self.loaded.title = f"Title {self.turn}"
         self.loaded.save()
 
-    if hasattr(app, "batch"):
+    def batch_write(self) -> None:
+        """A thousand comments."""
+        with app.batch() as batch:
+            for each in self.comments:
+                batch.put(each)
 
-        def batch_write(self) -> None:
-            """A thousand comments."""
-            with app.batch() as batch:
-                for number, each in enumerate(self.comments):
-                    each.__dict__["comment_id"] = f"c{number:05d}"
-                    batch.put(each)
+    def batch_get(self) -> Any:
+        """A thousand comments, some of them asked for more than once."""
+        return app.batch_get(self.keys)
 
-    if hasattr(app, "batch_get"):
+    def transaction(self) -> None:
+        """Twenty-five puts."""
+        with app.transaction() as tx:
+            for each in self.comments[:TRANSACTION]:
+                tx.put(each)
 
-        def batch_get(self) -> Any:
-            """A thousand comments, some of them asked for more than once."""
-            return app.batch_get(self.keys)
-
-    if hasattr(app, "transaction"):
-
-        def transaction(self) -> None:
-            """Twenty-five puts."""
-            with app.transaction() as tx:
-                for each in self.comments[:TRANSACTION]:
-                    tx.put(each)
+    def streams(self) -> list[Any]:
+        """Ten thousand changes of an event, decoded to objects."""
+        if self.event is None:
+            self.event = stream_event([CLASSES[kind](**values).to_item() for kind, values in rows()])
+        return [change.new for change in app.decode_stream(self.event)]
 
     def singleton(self) -> None:
         """Reads of a flag inside the time to live."""
@@ -147,6 +157,7 @@ class Peer:
         return getattr(found, name)
 
 
-def _key(number: int) -> dict[str, str]:
+def key_of(number: int) -> dict[str, str]:
+    """The fields of a comment's key."""
     values = comment(number)
     return {name: values[name] for name in ("workspace_id", "doc_id", "comment_id")}

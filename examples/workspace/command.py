@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import click
 from rich.console import Console
 
+from examples.workspace.connecting import address, options_for
 from examples.workspace.files import Problem, import_files, markdown_files
 from examples.workspace.history import Commit, import_history, read_history
 from examples.workspace.models import AppFlags, Comment, Workspace, app
 from examples.workspace.showing import show_feed, show_flags, show_partition, show_problems
 from tablekit import TablekitError
-from tablekit.local import ConnectOptions, LocalEngine
+from tablekit.local import LocalEngine
 
 __all__ = ["main"]
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-def _url(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    if value is not None and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):
-        raise click.BadParameter(f"{value!r} is no address; give one like http://127.0.0.1:8000.")
-    return value
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,7 +32,7 @@ def _url(context: click.Context, parameter: click.Parameter, value: str | None) 
 @click.option(
     "--endpoint",
     metavar="URL",
-    callback=_url,
+    callback=address,
     help="A DynamoDB to use, which keeps the data; an engine that is started for this run otherwise.",
 )
 def main(path: Path, endpoint: str | None) -> None:
@@ -69,18 +62,10 @@ def _connected(console: Console, endpoint: str | None) -> Generator[None]:
             engine = stack.enter_context(LocalEngine())
             app.connect(**engine.connect_options())
         else:
-            app.connect(**_options(endpoint))
+            app.connect(**options_for(endpoint))
         stack.callback(app.close)
         app.create_table()
         yield
-
-
-def _options(endpoint: str) -> ConnectOptions:
-    options: ConnectOptions = {"endpoint_url": endpoint, "region": os.environ.get("AWS_REGION", "us-east-1")}
-    # An engine on this machine takes any keys; for AWS botocore looks for the real ones.
-    if urlsplit(endpoint).hostname in ("127.0.0.1", "localhost", "::1") and "AWS_ACCESS_KEY_ID" not in os.environ:
-        options = {**options, "aws_access_key_id": "local", "aws_secret_access_key": "local"}
-    return options
 
 
 def _run(console: Console, folder: Path, problems: list[Problem]) -> None:

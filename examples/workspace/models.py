@@ -13,7 +13,8 @@ entity                  PK          SK
 
 Beside them stand one row for the whole app, `AppFlags`, and the counter `PageViews`, in partitions of its own.
 
-Only documents have keys in the index ``GSI1``, so that reading it bills documents alone.
+Only documents have keys in the index ``GSI1``, so that reading it bills documents alone. ``GSI2`` finds by name: the
+workspaces that there are, and a document by its slug.
 """
 
 from __future__ import annotations
@@ -31,13 +32,17 @@ from tablekit import (
     created_at,
     field,
     index_key,
+    unique,
     updated_at,
     version,
 )
 
 __all__ = ["AppFlags", "Comment", "Document", "Member", "PageViews", "Status", "Workspace", "app"]
 
-app = Table("workspace-app", indexes=[GlobalIndex("GSI1", pk="GSI1PK", sk="GSI1SK")])
+app = Table(
+    "workspace-app",
+    indexes=[GlobalIndex("GSI1", pk="GSI1PK", sk="GSI1SK"), GlobalIndex("GSI2", pk="GSI2PK", sk="GSI2SK")],
+)
 
 
 class Status(enum.Enum):
@@ -53,6 +58,8 @@ class Workspace(Entity, table=app, pk="WS#{workspace_id}", sk="META"):
     workspace_id: Field[str]
     name: Field[str]
 
+    listed = index_key("GSI2", pk="WORKSPACES", sk="WS#{workspace_id}")
+
 
 class Member(Entity, table=app, pk="WS#{workspace_id}", sk="MEMBER#{email}"):
     """A person in a workspace."""
@@ -61,6 +68,8 @@ class Member(Entity, table=app, pk="WS#{workspace_id}", sk="MEMBER#{email}"):
     email: Field[str]
     name: Field[str]
     role: Field[str] = field(default="reader")
+    code_hash: Field[str] = field(default="", secret=True)
+    """The SHA-256 of the code with which the member signs in; a secret, so that no tool shows it."""
 
 
 class Document(Entity, table=app, pk="WS#{workspace_id}", sk="DOC#{doc_id}"):
@@ -69,6 +78,7 @@ class Document(Entity, table=app, pk="WS#{workspace_id}", sk="DOC#{doc_id}"):
     workspace_id: Field[str]
     doc_id: Field[str]
     title: Field[str]
+    slug: Field[str | None] = field(default=None)
     body: Field[str] = field(default="")
     words: Field[int] = field(default=0)
     tags: Field[set[str]] = field(factory=set)
@@ -78,6 +88,8 @@ class Document(Entity, table=app, pk="WS#{workspace_id}", sk="DOC#{doc_id}"):
     created_at = created_at()
     updated_at = updated_at()
     feed = index_key("GSI1", pk="WS#{workspace_id}", sk="{updated_at}")
+    by_slug = index_key("GSI2", pk="WS#{workspace_id}", sk="SLUG#{slug}")
+    slug_in_workspace = unique("workspace_id", "slug")
 
 
 class Comment(Entity, table=app, pk="WS#{workspace_id}", sk="DOC#{doc_id}#CMT#{comment_id}"):

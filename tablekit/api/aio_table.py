@@ -13,7 +13,7 @@ from tablekit.api.table_writes import AioTableWrites
 from tablekit.definition.registry import TableDefinition
 from tablekit.operations import ddl
 from tablekit.operations.binding import Binding, bound_to
-from tablekit.operations.get_many import batch_get_of
+from tablekit.operations.get_many import BadKeys, batch_get_of
 from tablekit.operations.read import get_any
 from tablekit.operations.session import Session
 from tablekit.operations.settings import Settings
@@ -79,30 +79,44 @@ class AioTable(AioTableReads, AioTableWrites):
         return await get_any(self._session, self._table, key, consistent=consistent)  # type: ignore[no-any-return]
 
     @overload
-    async def batch_get(self, keys: Sequence[Key[A]], /, *, consistent: bool | None = None) -> list[A | None]: ...  # pyright: ignore[reportOverlappingOverload]
+    async def batch_get(  # pyright: ignore[reportOverlappingOverload]
+        self, keys: Sequence[Key[A]], /, *, consistent: bool | None = None, undecodable: BadKeys = "raise"
+    ) -> list[A | None]: ...
     @overload
     async def batch_get(
-        self, keys: Sequence[Key[Any]], /, *, consistent: bool | None = None
+        self, keys: Sequence[Key[Any]], /, *, consistent: bool | None = None, undecodable: BadKeys = "raise"
     ) -> list[Entity | None]: ...
     @overload
-    async def batch_get(self, a: Key[A], /, *, consistent: bool | None = None) -> tuple[A | None]: ...
+    async def batch_get(
+        self, a: Key[A], /, *, consistent: bool | None = None, undecodable: BadKeys = "raise"
+    ) -> tuple[A | None]: ...
     @overload
     async def batch_get(
-        self, a: Key[A], b: Key[B], /, *, consistent: bool | None = None
+        self, a: Key[A], b: Key[B], /, *, consistent: bool | None = None, undecodable: BadKeys = "raise"
     ) -> tuple[A | None, B | None]: ...
     @overload
     async def batch_get(
-        self, a: Key[A], b: Key[B], c: Key[C], /, *, consistent: bool | None = None
+        self, a: Key[A], b: Key[B], c: Key[C], /, *, consistent: bool | None = None, undecodable: BadKeys = "raise"
     ) -> tuple[A | None, B | None, C | None]: ...
     @overload
     async def batch_get(
-        self, a: Key[A], b: Key[B], c: Key[C], d: Key[D], /, *, consistent: bool | None = None
+        self,
+        a: Key[A],
+        b: Key[B],
+        c: Key[C],
+        d: Key[D],
+        /,
+        *,
+        consistent: bool | None = None,
+        undecodable: BadKeys = "raise",
     ) -> tuple[A | None, B | None, C | None, D | None]: ...
     @overload
-    async def batch_get(self, *keys: Key[Any], consistent: bool | None = None) -> tuple[Entity | None, ...]: ...
-    async def batch_get(self, *keys: Any, consistent: bool | None = None) -> Any:
+    async def batch_get(
+        self, *keys: Key[Any], consistent: bool | None = None, undecodable: BadKeys = "raise"
+    ) -> tuple[Entity | None, ...]: ...
+    async def batch_get(self, *keys: Any, consistent: bool | None = None, undecodable: BadKeys = "raise") -> Any:
         """The entities under several keys, in the order asked; as `Table.batch_get`."""
-        return await batch_get_of(self._session, keys, consistent=consistent)
+        return await batch_get_of(self._session, keys, consistent=consistent, undecodable=undecodable)
 
     # The physical table
 

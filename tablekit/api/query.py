@@ -16,7 +16,7 @@ from tablekit.definition.registry import UnknownPolicy, UntypedPolicy
 from tablekit.errors import QueryError
 from tablekit.expressions.columns import Column
 from tablekit.expressions.conditions import Condition, checked
-from tablekit.operations.dispatch import RawItem
+from tablekit.operations.dispatch import BadRows, RawItem
 from tablekit.operations.driver import run
 from tablekit.operations.explain import Explanation, explain_query
 from tablekit.operations.pager import Pager
@@ -147,6 +147,22 @@ class Query(Generic[E_co]):
         if policy not in ("raise", "skip", "infer"):
             raise QueryError(f"untyped({policy!r}) is no policy; take 'raise', 'skip' or 'infer', or .raw().")
         return self._with(untyped=policy)
+
+    def undecodable(self, policy: BadRows) -> Self:
+        """What happens to rows of a known class that its fields cannot read: ``"raise"``, ``"skip"``, or a function.
+
+        Rows that are skipped are counted on the page. The function is given the `DecodeError` of each such row, with
+        entity, attribute, pk and sk, and the row is left out; with `raw` it is given as `RawItem` as well. A scan in
+        segments calls it from several threads. `count`, `exists` and `keys` decode nothing, and count every row.
+
+        ``bad = []; rows = Document.scan().undecodable(bad.append).all()``
+        """
+        if policy not in ("raise", "skip") and not callable(policy):
+            raise QueryError(
+                f"undecodable({policy!r}) is no policy; take 'raise', 'skip', a function that is given each error, "
+                "or .raw()."
+            )
+        return self._with(undecodable=policy)
 
     def raw(self) -> Query[E_co | RawItem]:
         """Give rows of unknown type, rows without a type, and rows that cannot be decoded, as `RawItem`."""

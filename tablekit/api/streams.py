@@ -95,7 +95,7 @@ def _policies(
         ("untyped", untyped, ("raw", "skip", "raise", "infer")),
         ("undecodable", undecodable, ("raise", "raw")),
     ):
-        if value not in allowed:
+        if value not in allowed and not (name == "undecodable" and callable(value)):
             raise RequestError(f"{name}={value!r} is no policy of a stream; take {', '.join(map(repr, allowed))}.")
     return _Policies(unknown=unknown, untyped=untyped, undecodable=undecodable)
 

@@ -22,7 +22,7 @@ from tablekit.definition.templates import check_key_size
 from tablekit.errors import QueryError, RequestError
 from tablekit.operations.dispatch import RawItem
 from tablekit.operations.driver import run
-from tablekit.operations.get_many import batch_get_of
+from tablekit.operations.get_many import BadKeys, batch_get_of
 from tablekit.operations.queryspec import QuerySpec, Source, index_source
 from tablekit.operations.read import get_any
 from tablekit.operations.scan import ScanProgress
@@ -246,24 +246,42 @@ class TableReads(TableDefinition):
 
     # The first is the narrower one: keys of one class, which a list of several classes does not match.
     @overload
-    def batch_get(self, keys: Sequence[Key[A]], /, *, consistent: bool | None = None) -> list[A | None]: ...  # pyright: ignore[reportOverlappingOverload]
-    @overload
-    def batch_get(self, keys: Sequence[Key[Any]], /, *, consistent: bool | None = None) -> list[Entity | None]: ...
-    @overload
-    def batch_get(self, a: Key[A], /, *, consistent: bool | None = None) -> tuple[A | None]: ...
-    @overload
-    def batch_get(self, a: Key[A], b: Key[B], /, *, consistent: bool | None = None) -> tuple[A | None, B | None]: ...
+    def batch_get(  # pyright: ignore[reportOverlappingOverload]
+        self, keys: Sequence[Key[A]], /, *, consistent: bool | None = None, undecodable: BadKeys = "raise"
+    ) -> list[A | None]: ...
     @overload
     def batch_get(
-        self, a: Key[A], b: Key[B], c: Key[C], /, *, consistent: bool | None = None
+        self, keys: Sequence[Key[Any]], /, *, consistent: bool | None = None, undecodable: BadKeys = "raise"
+    ) -> list[Entity | None]: ...
+    @overload
+    def batch_get(
+        self, a: Key[A], /, *, consistent: bool | None = None, undecodable: BadKeys = "raise"
+    ) -> tuple[A | None]: ...
+    @overload
+    def batch_get(
+        self, a: Key[A], b: Key[B], /, *, consistent: bool | None = None, undecodable: BadKeys = "raise"
+    ) -> tuple[A | None, B | None]: ...
+    @overload
+    def batch_get(
+        self, a: Key[A], b: Key[B], c: Key[C], /, *, consistent: bool | None = None, undecodable: BadKeys = "raise"
     ) -> tuple[A | None, B | None, C | None]: ...
     @overload
     def batch_get(
-        self, a: Key[A], b: Key[B], c: Key[C], d: Key[D], /, *, consistent: bool | None = None
+        self,
+        a: Key[A],
+        b: Key[B],
+        c: Key[C],
+        d: Key[D],
+        /,
+        *,
+        consistent: bool | None = None,
+        undecodable: BadKeys = "raise",
     ) -> tuple[A | None, B | None, C | None, D | None]: ...
     @overload
-    def batch_get(self, *keys: Key[Any], consistent: bool | None = None) -> tuple[Entity | None, ...]: ...
-    def batch_get(self, *keys: Any, consistent: bool | None = None) -> Any:
+    def batch_get(
+        self, *keys: Key[Any], consistent: bool | None = None, undecodable: BadKeys = "raise"
+    ) -> tuple[Entity | None, ...]: ...
+    def batch_get(self, *keys: Any, consistent: bool | None = None, undecodable: BadKeys = "raise") -> Any:
         """The entities under several keys, in the order asked; None where there is no row.
 
         ``doc, workspace = app.batch_get(Document.key(...), Workspace.key(...))``; a list of keys gives a list. Keys
@@ -271,10 +289,12 @@ class TableReads(TableDefinition):
 
         Parameters:
             consistent: strongly consistent, at twice the units; None for the table's default.
+            undecodable: ``"raise"``, or a function that is given the error of each row that cannot be given as the
+                class of its key, with the row's key; None stands in its place, and the others are read.
 
         Raises `BatchIncomplete` with the keys that DynamoDB did not get round to; `WrongEntityType`, `DecodeError`.
         """
-        return run(batch_get_of(self._reading(), keys, consistent=consistent))
+        return run(batch_get_of(self._reading(), keys, consistent=consistent, undecodable=undecodable))
 
     def get(self, *, pk: Any, sk: Any = None, consistent: bool | None = None) -> Entity | None:
         """The row under a key as it is stored, as its class; None when there is none.
@@ -312,7 +332,8 @@ class TableReads(TableDefinition):
                 ``"skip"`` or ``"raise"``. One foreign row must not hold up a shard, so that raw is the default.
             untyped: the same for a row without a type, and ``"infer"`` for telling it by its key, which is the default
                 where the table's own policy is.
-            undecodable: ``"raise"``, or ``"raw"`` for an image whose fields cannot be read.
+            undecodable: ``"raise"``, or ``"raw"`` for an image whose fields cannot be read; a function is given the
+                error of each such image, which is raw then.
 
         Raises `InvalidStreamRecord` for what is no record or is another table's, `DecodeError`, and
         `UnknownEntityType` or `MissingEntityType` as the policies say.

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from tablekit._types import AttributeValue, KeyType
 
-__all__ = ["Bind", "Codec", "UnsupportedAnnotation", "ValueProblem", "is_a", "payload", "wrong_type"]
+__all__ = [
+    "HIDDEN_KEY",
+    "Bind",
+    "Codec",
+    "UnsupportedAnnotation",
+    "ValueProblem",
+    "is_a",
+    "payload",
+    "veiled",
+    "wrong_type",
+]
 
 T = TypeVar("T")
 
@@ -49,6 +59,16 @@ class ValueProblem(ValueError):
     def at(self, segment: str) -> ValueProblem:
         """The same problem seen from one level up."""
         return ValueProblem(self.reason, segment + self.path)
+
+
+HIDDEN_KEY: Final = '"***"'
+"""What stands in place of a key of a secret map."""
+
+
+def veiled(path: str) -> str:
+    """A path inside a secret value, up to the first key of a map: such keys are as secret as the values."""
+    before, found, _ = path.partition('["')
+    return f"{before}[{HIDDEN_KEY}]" if found else path
 
 
 class UnsupportedAnnotation(ValueError):

@@ -34,6 +34,11 @@ def decode_inside(codec: Codec[Any], av: AttributeValue, segment: str) -> Any:
         raise problem.at(segment) from None
 
 
+def _always_written(codec: Codec[Any]) -> bool:
+    """Whether a codec has an attribute value for each of its values: an empty set has none."""
+    return bool(codec.tags) and codec.tags.isdisjoint({"SS", "NS", "BS"})
+
+
 class ListCodec(Codec[Any]):
     """A sequence of one type as ``L``: `list`, `tuple` of any length, or `Sequence`.
 
@@ -84,6 +89,13 @@ class ListCodec(Codec[Any]):
     def decode_source(self, av: str, bind: Bind) -> str:
         source = f'[{self.item.decode_source("x", bind)} for x in {av}["L"]]'
         return source if self.make is list else f"tuple({source})"
+
+    def encode_source(self, value: str, bind: Bind) -> str:
+        encode = super().encode_source(value, bind)
+        if not _always_written(self.item):
+            return encode
+        kinds = " or ".join(f"type({value}) is {kind.__name__}" for kind in self.python_types)
+        return f'({{"L": [{self.item.encode_source("x", bind)} for x in {value}]}} if {kinds} else {encode})'
 
     def copy_source(self, value: str, bind: Bind) -> str:
         # What was decoded is a plain list, whatever else the type takes.
@@ -202,6 +214,20 @@ class MapCodec(Codec[Any]):
     def decode_source(self, av: str, bind: Bind) -> str:
         key = "k" if self._plain else f"{bind('key', self._key)}(k)"
         return f'{{{key}: {self.value.decode_source("x", bind)} for k, x in {av}["M"].items()}}'
+
+    def encode_source(self, value: str, bind: Bind) -> str:
+        encode = super().encode_source(value, bind)
+        if not self._plain or not _always_written(self.value):
+            return encode
+        # A key of a subclass of str raises there, and the careful way looks whether two are stored alike.
+        key = f"(k if type(k) is str and k and k.isascii() else {bind('text_key', self._text_key)}(k))"
+        inner = self.value.encode_source("x", bind)
+        return f'({{"M": {{{key}: {inner} for k, x in {value}.items()}}}} if type({value}) is dict else {encode})'
+
+    def _text_key(self, key: Any) -> str:
+        if type(key) is not str:
+            raise ValueProblem("has a key that is no plain str")
+        return self.attribute_name(key)
 
     def copy_source(self, value: str, bind: Bind) -> str:
         return f"{value}.copy()" if self.copy is dict else super().copy_source(value, bind)

@@ -116,6 +116,12 @@ class DatetimeCodec(Codec[datetime]):
         parse = bind("parse", datetime.fromisoformat)
         return f'({parse}(t) if len(t := {text}) == {FIXED_WIDTH} and t[-1] == "Z" else {bind("refuse", _refuse)}())'
 
+    def encode_source(self, value: str, bind: Bind) -> str:
+        encode = super().encode_source(value, bind)
+        text = f"{value}.isoformat('T', 'microseconds')[:26] + 'Z'"
+        kind, utc = bind("datetime", datetime), bind("utc", timezone.utc)
+        return f'({{"S": {text}}} if type({value}) is {kind} and {value}.tzinfo is {utc} else {encode})'
+
 
 class DateCodec(Codec[date]):
     """A `date` as ``S``: ``2024-01-31``; a datetime is refused, since its time of day would be lost."""

@@ -208,7 +208,8 @@ class EntityBase:
         schema = type(self).__schema__
         twin = object.__new__(type(self))
         own = twin.__dict__
-        own.update((name, value) for name, value in self.__dict__.items() if name in schema.by_name or name[0] == "_")
+        known = schema.by_name
+        own.update({name: value for name, value in self.__dict__.items() if name in known or name[0] == "_"})
         if DIRTY in own:
             own[DIRTY] = dict(own[DIRTY])
         for item in schema.mutable:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Literal
 
+from typing_extensions import Self
+
 from tablekit._types import Item, KeyType
 from tablekit.definition.indexes import Index, LocalIndex, attribute_names
 from tablekit.definition.languages import could_equal
@@ -224,6 +226,22 @@ class TableDefinition:
             self._claims = before
             raise
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By reference, as classes are: a table is one in a process, with the connections of that process.
+        found = next(iter(self.entities.values()), None)
+        if found is None:
+            raise TypeError(
+                f"Table {self.label!r} is pickled by the name of one of its classes, and has none. Import it where it "
+                "is needed, or pickle its name."
+            )
+        return _table_of, (found.entity,)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
     # Registration
 
     def register(self, schema: EntitySchema, bases: Sequence[EntitySchema]) -> None:
@@ -313,13 +331,13 @@ class TableDefinition:
             sk=sk,
         )
 
-    def plain_key(self, item: Item) -> tuple[Any, Any]:
+    def plain_key(self, item: Mapping[str, Any]) -> tuple[Any, Any]:
         """The values of a row's primary key, without their wire tags."""
         pk = item.get(self.pk)
         sk = None if self.sk is None else item.get(self.sk)
         return _plain(pk), _plain(sk)
 
-    def show_key(self, item: Item) -> str:
+    def show_key(self, item: Mapping[str, Any]) -> str:
         """A row's key for a message."""
         pk, sk = self.plain_key(item)
         return f"{self.pk}={pk!r}" if self.sk is None else f"{self.pk}={pk!r} {self.sk}={sk!r}"
@@ -328,6 +346,11 @@ class TableDefinition:
         """The one class whose key templates could have rendered a row's key; None when none or several could."""
         found = [schema for schema in self.entities.values() if schema.spelled(item) is not None]
         return found[0] if len(found) == 1 else None
+
+
+def _table_of(entity: type[Any]) -> TableDefinition:
+    found: TableDefinition = entity.__schema__.registry
+    return found
 
 
 def _identity(cls: type[Any]) -> str:
@@ -361,4 +384,5 @@ def _may_coincide(mine: KeyAttribute, theirs: KeyAttribute) -> bool:
 
 
 def _plain(value: Mapping[str, Any] | None) -> Any:
-    return None if value is None else next(iter(value.values()), None)
+    # An answer that is not DynamoDB's may hold anything in place of an attribute value.
+    return next(iter(value.values()), None) if isinstance(value, Mapping) else None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tablekit._types import UNSET, AttributeValue, Item, KeyType
-from tablekit.codecs.base import Codec, ValueProblem
+from tablekit.codecs.base import Codec, ValueProblem, veiled
 from tablekit.codecs.compare import check_depth
 from tablekit.definition.fields import Kind, Validator
 from tablekit.definition.indexes import Index
@@ -135,6 +135,7 @@ class FieldSchema:
 
     def refuse(self, reason: str, path: str = "") -> EncodeError:
         """The error for a value of this field."""
+        path = veiled(path) if self.secret else path
         where = f"{self.owner}.{self.name}{path}"
         return EncodeError(f"{where}: {reason}.", entity=self.owner, field=self.name, path=path)
 
@@ -399,8 +400,17 @@ class EntitySchema:
         """The primary key that the templates render. Raises `KeyPartError`."""
         return {key.attribute: key.render(values, self.name) for key in self.keys}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By reference, as its class is.
+        return _schema_of, (self.entity,)
+
     def __repr__(self) -> str:
         return f"EntitySchema({self.name}, type={self.type!r})"
+
+
+def _schema_of(entity: type[Any]) -> EntitySchema:
+    found: EntitySchema = entity.__schema__
+    return found
 
 
 def _spelled(keys: Iterable[KeyAttribute], item: Mapping[str, AttributeValue]) -> dict[str, Any] | None:

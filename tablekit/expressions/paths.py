@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from tablekit._types import AttributeValue
-from tablekit.codecs.base import Codec, ValueProblem
+from tablekit.codecs.base import HIDDEN_KEY, Codec, ValueProblem
 from tablekit.errors import ExpressionError, LimitExceeded
 
 __all__ = ["Path", "attribute", "find_overlap", "outermost"]
@@ -56,7 +56,8 @@ class Path:
         null: whether None is stored as NULL here; else an update to None removes the attribute. It is
             true of every path inside a document, where "None" and "missing" differ.
         empty: whether a missing value reads as an empty set here, so that one is written by removing it.
-        steps: how the caller wrote what follows the field, one text for each inner segment.
+        steps: how the caller wrote what follows the field, one text for each inner segment; the keys of a secret map
+            are as secret as its values, and masked.
     """
 
     owner: type[Any] | None
@@ -84,7 +85,9 @@ class Path:
 
     @property
     def hint(self) -> str:
-        """The word that a value placeholder for this path is made of."""
+        """The word that a value placeholder for this path is made of; of a secret field it is no key inside."""
+        if self.secret:
+            return self.field
         for segment in reversed(self.segments[1:]):
             if isinstance(segment, str):
                 return segment
@@ -102,12 +105,14 @@ class Path:
         """
         name, inner = self._segment(segment)
         if inner is None or name is None:
-            raise self._refusal(f"{self} is {self.codec.name}, which has nothing at {segment!r}")
+            at = HIDDEN_KEY if self.secret else f"{segment!r}"
+            raise self._refusal(f"{self} is {self.codec.name}, which has nothing at {at}")
         if len(self.segments) >= _MAX_DEPTH:
             message = f"{self} is {_MAX_DEPTH} levels deep, and DynamoDB nests no deeper; keep the value flatter"
             raise LimitExceeded(message, limit=_MAX_DEPTH, actual=len(self.segments) + 1)
         if step is None:
-            step = f"[{json.dumps(name, ensure_ascii=False)}]"
+            hidden = self.secret and isinstance(name, str)
+            step = f"[{HIDDEN_KEY if hidden else json.dumps(name, ensure_ascii=False)}]"
         empty = self.codec.reads_empty(segment)
         segments, steps = (*self.segments, name), (*self.steps, step)
         return attrs.evolve(self, segments=segments, codec=inner, null=True, empty=empty, steps=steps)

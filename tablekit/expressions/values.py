@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from tablekit._types import UNSET, AttributeValue
-from tablekit.codecs.base import Codec, ValueProblem
+from tablekit.codecs.base import Codec, ValueProblem, veiled
 from tablekit.errors import EncodeError, ExpressionError
 from tablekit.expressions.paths import Path
 
@@ -66,8 +66,9 @@ def encode_inside(path: Path, codec: Codec[Any], value: object, hint: str | None
 
 def _encode_error(path: Path, problem: ValueProblem) -> EncodeError:
     entity = path.owner.__name__ if path.owner is not None else ""
-    inner = "".join(path.steps) + problem.path
-    return EncodeError(f"{path}{problem.path}: {problem.reason}", entity=entity, field=path.field, path=inner)
+    below = veiled(problem.path) if path.secret else problem.path
+    inner = "".join(path.steps) + below
+    return EncodeError(f"{path}{below}: {problem.reason}", entity=entity, field=path.field, path=inner)
 
 
 def scalar_key(av: AttributeValue) -> tuple[str, Any] | None:

@@ -25,7 +25,6 @@ from tablekit.operations.attempts import Call
 from tablekit.operations.direct import (
     DirectPort,
     _attempt,  # pyright: ignore[reportPrivateUsage]
-    _encode,  # pyright: ignore[reportPrivateUsage]
     _Failure,  # pyright: ignore[reportPrivateUsage]
 )
 from tablekit.operations.direct_capture import Place, tables_of
@@ -34,6 +33,7 @@ from tablekit.operations.direct_retry import pause, retry_cost
 from tablekit.operations.http_pool import Reply, Unsent, tls_context
 from tablekit.operations.loops import PerLoop
 from tablekit.operations.process import Process
+from tablekit.operations.ready_body import encode_body
 from tablekit.operations.settings import Settings
 from tablekit.operations.signer import Keys
 from tablekit.wire.response import FAST_OPERATIONS
@@ -76,7 +76,7 @@ class AioDirectPort(AwaitingPort):
         if call.operation == "TransactWriteItems":
             # A lost answer must not apply the writes twice.
             wire.setdefault("ClientRequestToken", str(uuid.uuid4()))
-        sending = _Sending(_OpenCall(call), tables_of(wire), str(uuid.uuid4()), _encode(wire).encode())
+        sending = _Sending(_OpenCall(call), tables_of(wire), str(uuid.uuid4()), encode_body(wire))
         return await self._repeat(sending, table)
 
     async def _repeat(self, sending: _Sending, table: str) -> dict[str, Any]:

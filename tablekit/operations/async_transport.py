@@ -21,6 +21,7 @@ from tablekit.operations.attempts import CURRENT, Call, register
 from tablekit.operations.errors_map import attach_history, invalid_response, is_transport_error, map_error
 from tablekit.operations.listening import Listening
 from tablekit.operations.loops import PerLoop
+from tablekit.operations.ready_body import register_bodies
 from tablekit.operations.settings import Settings, client_options
 
 __all__ = ["AioPort", "AwaitingPort"]
@@ -161,6 +162,7 @@ class AioPort(AwaitingPort):
             session.create_client("dynamodb", endpoint_url=settings.endpoint_url, config=_config(settings), **options)
         )
         register(client.meta.events)
+        register_bodies(client.meta.events)
         return client
 
 

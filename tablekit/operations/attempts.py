@@ -238,9 +238,14 @@ def _outcome_of_exception(call: Call, exception: BaseException | None) -> tuple[
     return outcome, reason
 
 
-def _needs_retry(event_name: str, **_: Any) -> bool | None:
-    """False forbids a retry, None leaves it to botocore."""
+def _needs_retry(event_name: str, response: Any = None, **_: Any) -> None:
+    """Let botocore repeat what it will, but no write that was answered with 200: it would for a bad checksum.
+
+    Taking the checksum away is understood by every botocore. ``False`` is not: up to some release after 1.36 it is a
+    pause of no seconds, and the write would be sent again and again.
+    """
     call = _call(event_name)
-    if call is not None and call.operation in ONCE and call.attempts and call.attempts[-1].outcome == "applied":
-        return False
-    return None
+    if call is None or call.operation not in ONCE or response is None:
+        return
+    if call.attempts and call.attempts[-1].outcome == "applied":
+        response[0].headers.pop("x-amz-crc32", None)

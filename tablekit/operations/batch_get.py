@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from tablekit._types import Item
 from tablekit.codecs.compare import canonical
 from tablekit.errors import BatchIncomplete
+from tablekit.operations.dispatch import sound_key
+from tablekit.operations.errors_map import invalid_response
 from tablekit.operations.session import Session
 from tablekit.wire.requests import BatchRequest
 
@@ -21,7 +23,8 @@ ATTEMPTS_WITHOUT_PROGRESS = 8
 
 def token_of(key: Mapping[str, Any]) -> Hashable:
     """A key in a form that is equal for keys that DynamoDB takes for equal: numbers by value."""
-    return tuple((name, canonical(key[name])) for name in sorted(key))
+    # Keys are texts, nearly always.
+    return tuple([("S" in av and ("S", av["S"])) or canonical(av) for _, av in sorted(key.items())])
 
 
 def chunks(values: Sequence[Any], size: int) -> list[Sequence[Any]]:
@@ -75,8 +78,12 @@ async def _read_chunk(
         if consistent:
             asked["ConsistentRead"] = True
         answer = await session.send(BatchRequest("BatchGetItem", {session.name: asked}))
-        for item in answer.body.get("Responses", {}).get(session.name, []):
-            found[token_of({name: item[name] for name in names})] = item
+        responses: Any = answer.body.get("Responses", {})
+        if not isinstance(responses, Mapping):  # a list is what a transaction answers with
+            raise invalid_response("UnreadableBody", "BatchGetItem", answer.attempts, session.name)
+        for item in cast("Mapping[str, list[Item]]", responses).get(session.name, []):
+            key = sound_key(session.registry, {name: item.get(name) for name in names})
+            found[token_of(key)] = item
         rest: list[Item] = answer.body.get("UnprocessedKeys", {}).get(session.name, {}).get("Keys", [])
         fruitless = fruitless + 1 if len(rest) == len(left) else 0
         left = rest

@@ -6,9 +6,8 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteIte
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Union
 
 import attrs
 
@@ -27,8 +26,17 @@ from tablekit.errors import (
     WriteOutcomeUnknown,
 )
 from tablekit.operations.batch_get import ATTEMPTS_WITHOUT_PROGRESS, backoff, token_of
+from tablekit.operations.batch_rows import (
+    ROWS_IN_ONE_REQUEST,
+    Row,
+    delete_row,
+    portions,
+    put_row,
+    request_of,
+    unprocessed,
+)
 from tablekit.operations.calls import call
-from tablekit.operations.hooks import after_write
+from tablekit.operations.hooks import after_write, has_hook
 from tablekit.operations.observe import dry_run_of
 from tablekit.operations.outcome import uncertain
 from tablekit.operations.session import Session
@@ -36,29 +44,24 @@ from tablekit.operations.steps import Step, delete_key_step, delete_step, put_st
 from tablekit.operations.transact import Later, Transacting, hooked
 from tablekit.operations.transact_render import MAX_ACTIONS, MAX_BYTES, SessionOf
 from tablekit.operations.verbs import KeyBase
-from tablekit.wire.requests import BatchRequest
 from tablekit.wire.sizes import item_size
 
 __all__ = ["Batching", "write_all"]
 
-ROWS_IN_ONE_REQUEST = 25
-BYTES_IN_ONE_REQUEST = 16_000_000
-"""A little under DynamoDB's 16 MB, for what stands around the items."""
 WINDOW = 8
 """Requests' worth of rows that are gathered before they are sent."""
 
-# JSON writes a byte as at most six, and an empty value as some sixteen where DynamoDB counts one or two.
-_INFLATION = 16
-_SMALL_ITEM = BYTES_IN_ONE_REQUEST // (ROWS_IN_ONE_REQUEST * _INFLATION)
+Written = Union[Step, Row]
+"""A write as it is planned: guarded, or as a row of a batch."""
 
 
 @attrs.frozen
 class _Outcome:
-    """What became of some rows; `reasons` has the errors of unprocessed rows, by the step's identity."""
+    """What became of some rows; `reasons` has the errors of unprocessed rows, by their identity."""
 
-    written: Sequence[Step] = ()
-    unprocessed: Sequence[Step] = ()
-    unknown: Sequence[Step] = ()
+    written: Sequence[Row] = ()
+    unprocessed: Sequence[Written] = ()
+    unknown: Sequence[Written] = ()
     errors: Sequence[TablekitError] = ()
     reasons: Mapping[int, TablekitError] = attrs.field(factory=dict[int, TablekitError])
 
@@ -95,7 +98,7 @@ class Batching:
         self.guarded = guarded
         self.parallel = parallel
         self.closed = False
-        self._pending: list[Step | Later] = []
+        self._pending: list[Written | Later] = []
         self._failed = False
 
     def __len__(self) -> int:
@@ -105,20 +108,30 @@ class Batching:
         """Take an entity to be put."""
         schema = schema_of(entity)
         self._allow(schema, unique=bool(schema.uniques), versioned=schema.version is not None, verb="put")
-        self._take(entity, "put", lambda: put_step(entity, self.session.now(), guard=self.guarded))
+        if self.guarded:
+            self._take(entity, "put", lambda: put_step(entity, self.session.now()))
+        else:
+            self._take(entity, "put", lambda: put_row(entity, self.session.now()))
 
     def delete(self, target: EntityBase | KeyBase[Any]) -> None:
         """Take an entity or a key to be deleted."""
         if isinstance(target, KeyBase):
             schema, now = target.schema, self.session.now()
             self._allow(schema, unique=has_uniques(schema), versioned=False, verb="delete")
-            self._pending.append(delete_key_step(schema, target.item, now, target=target, guard=self.guarded))
+            step = delete_key_step(schema, target.item, now, target=target, guard=self.guarded)
+            self._pending.append(step if self.guarded else delete_row(step))
             return
         schema = schema_of(target)
         self._allow(schema, unique=bool(schema.uniques), versioned=schema.version is not None, verb="delete")
-        self._take(target, "delete", lambda: delete_step(target, self.session.now(), guard=self.guarded))
+        if self.guarded:
+            self._take(target, "delete", lambda: delete_step(target, self.session.now()))
+        else:
+            # No copy of the entity: a row is planned once.
+            self._take(
+                target, "delete", lambda: delete_row(delete_step(target, self.session.now(), guard=False, copy=False))
+            )
 
-    def _take(self, entity: EntityBase, verb: str, make: Callable[[], Step]) -> None:
+    def _take(self, entity: EntityBase, verb: str, make: Callable[[], Written]) -> None:
         self._pending.append(hooked(self.session, entity, verb, make))
 
     def _allow(self, schema: EntitySchema, *, unique: bool, versioned: bool, verb: str) -> None:
@@ -150,29 +163,28 @@ class Batching:
         if not pending:
             return
         try:
-            steps = await self._rows(pending)
-            outcomes = await (self._in_transactions(steps) if self.guarded else self._in_batches(steps))
+            writes = await self._last_writes(pending)
+            outcomes = await (self._in_transactions(writes) if self.guarded else self._in_batches(writes))
         except BaseException:
             self.closed = True
             raise
         for outcome in outcomes:
-            for step in outcome.written:
-                assert step.plan is not None
-                step.plan.apply({})
-                step.settle()
-                if isinstance(step.target, EntityBase):
-                    await after_write(self.session, step.target, step.verb)
-        self._report(outcomes, len(steps))
+            for row in outcome.written:
+                row.apply({})
+                if isinstance(row.target, EntityBase) and has_hook(row.target, "after_write"):
+                    await after_write(self.session, row.target, row.verb)
+        self._report(outcomes, len(writes))
 
-    async def _rows(self, pending: Sequence[Step | Later]) -> list[Step]:
+    async def _last_writes(self, pending: Sequence[Written | Later]) -> list[Any]:
         """One write for each row: the last one wins, and takes the later place."""
-        rows: dict[Hashable, Step] = {}
+        writes: dict[Hashable, Written] = {}
         for each in pending:
-            step = await each.ready(self.session) if isinstance(each, Later) else each
-            row = id(step.schema.registry), token_of(step.key)
-            rows.pop(row, None)
-            rows[row] = step
-        return list(rows.values())
+            write = await each.ready(self.session) if isinstance(each, Later) else each
+            place = write.place if isinstance(write, Row) else token_of(write.key)
+            row = id(write.schema.registry), place
+            writes.pop(row, None)
+            writes[row] = write
+        return list(writes.values())
 
     def _report(self, outcomes: Sequence[_Outcome], count: int) -> None:
         left = [step for outcome in outcomes for step in outcome.unprocessed]
@@ -201,11 +213,10 @@ class Batching:
 
     # In batches
 
-    async def _in_batches(self, steps: Sequence[Step]) -> list[_Outcome]:
-        rows = [_Row.of(step, self._name(step.schema)) for step in steps]
+    async def _in_batches(self, rows: Sequence[Row]) -> list[_Outcome]:
         if self._held_back(rows):
             return []
-        calls = [self._send_chunk(chunk) for chunk in _portions(rows)]
+        calls = [self._send_chunk(chunk) for chunk in portions(rows)]
         return await self.session.gather(calls, self.parallel)
 
     def _name(self, schema: EntitySchema) -> str:
@@ -213,48 +224,52 @@ class Batching:
             return self.session.name
         return self.session_of(schema).name
 
-    def _held_back(self, rows: Sequence[_Row]) -> bool:
+    def _held_back(self, rows: Sequence[Row]) -> bool:
         """Whether a dry run of any of the tables holds the writes back; they are recorded as they would be sent."""
-        for registry in (self.session.registry, *(row.step.schema.registry for row in rows)):
+        for registry in {
+            id(each): each for each in (self.session.registry, *(row.schema.registry for row in rows))
+        }.values():
             plan = dry_run_of(registry)
             if plan is not None:
-                for chunk in _portions(rows):
-                    plan.record(_request(chunk), self.session.name, self.session.registry)
+                for chunk in portions(rows):
+                    plan.record(request_of(chunk, self._name), self.session.name, self.session.registry)
                 return True
         return False
 
-    async def _send_chunk(self, rows: Sequence[_Row]) -> _Outcome:
+    async def _send_chunk(self, rows: Sequence[Row]) -> _Outcome:
         left = list(rows)
-        written: list[Step] = []
+        written: list[Row] = []
+        maybe: set[int] = set()
         fruitless = 0
         last: ServiceError | None = None
         while left:
             if self._failed:
-                return _Outcome(written, [row.step for row in left])
+                return _given_back(written, left, maybe)
             try:
-                answer = await self.session.send(_request(left))
+                answer = await self.session.send(request_of(left, self._name))
             except ServiceError as error:
                 if not isinstance(error, Throttled) or uncertain(error.history):
-                    return self._give_up(written, left, error)
+                    return self._give_up(written, left, error, maybe)
                 rest, last = left, error
             else:
-                rest, last = _unprocessed(left, answer.body.get("UnprocessedItems") or {}), None
+                # What is given back now may have been written by an earlier attempt, whose answer was lost.
+                maybe.update(id(row) for row in left if answer.uncertain)
+                rest, last = unprocessed(left, answer.body.get("UnprocessedItems") or {}, self._name), None
             kept = {id(row) for row in rest}
-            written += [row.step for row in left if id(row) not in kept]
+            written += [row for row in left if id(row) not in kept] if kept else left
             fruitless = fruitless + 1 if len(rest) == len(left) else 0
             left = rest
             if left:
                 if fruitless >= ATTEMPTS_WITHOUT_PROGRESS:
-                    return _Outcome(written, [row.step for row in left], errors=[last] if last is not None else [])
+                    return _given_back(written, left, maybe, [last] if last is not None else [])
                 await self.session.port.sleep(backoff(fruitless))
         return _Outcome(written)
 
-    def _give_up(self, written: Sequence[Step], left: Sequence[_Row], error: ServiceError) -> _Outcome:
+    def _give_up(self, written: Sequence[Row], left: Sequence[Row], error: ServiceError, maybe: set[int]) -> _Outcome:
         self._failed = True  # what is wrong with one request is wrong with the next
-        steps = [row.step for row in left]
         if uncertain(error.history):
-            return _Outcome(written, unknown=steps, errors=[error])
-        return _Outcome(written, steps, errors=[error], reasons={id(step): error for step in steps})
+            return _Outcome(written, unknown=left, errors=[error])
+        return _given_back(written, left, maybe, [error], {id(row): error for row in left})
 
     # In transactions
 
@@ -302,72 +317,6 @@ class Batching:
         return _Outcome((), [*refused, *left], errors=errors, reasons=reasons)
 
 
-@attrs.frozen(eq=False)
-class _Row:
-    """One row of a BatchWriteItem."""
-
-    step: Step
-    table: str
-    wire: dict[str, Any]
-    size: int
-    secrets: frozenset[str]
-
-    @classmethod
-    def of(cls, step: Step, table: str) -> _Row:
-        """The row that a step writes."""
-        assert step.plan is not None
-        body = step.plan.request.body
-        if step.verb == "delete":
-            return cls(step, table, {"DeleteRequest": {"Key": body["Key"]}}, 4096 * _INFLATION, frozenset())
-        item: Item = body["Item"]
-        return cls(step, table, {"PutRequest": {"Item": item}}, _wire_size(item), step.plan.request.secrets)
-
-    @property
-    def token(self) -> Hashable:
-        """The row, in a form that is equal for equal rows."""
-        return self.table, token_of(self.step.key)
-
-
-def _wire_size(item: Item) -> int:
-    """At least the bytes of an item in a request; exact for the large ones."""
-    size = item_size(item)
-    if size <= _SMALL_ITEM:
-        return size * _INFLATION
-    return len(json.dumps(item, default=lambda value: "=" * (len(value) * 4 // 3 + 4)))
-
-
-def _portions(rows: Sequence[_Row]) -> Iterable[Sequence[_Row]]:
-    """Rows in the order given, at most 25 and 16 MB at a time."""
-    portion: list[_Row] = []
-    size = 0
-    for row in rows:
-        if portion and (len(portion) == ROWS_IN_ONE_REQUEST or size + row.size > BYTES_IN_ONE_REQUEST):
-            yield portion
-            portion, size = [], 0
-        portion.append(row)
-        size += row.size
-    if portion:
-        yield portion
-
-
-def _request(rows: Sequence[_Row]) -> BatchRequest:
-    tables: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        tables.setdefault(row.table, []).append(row.wire)
-    return BatchRequest("BatchWriteItem", tables, secrets=frozenset[str]().union(*(row.secrets for row in rows)))
-
-
-def _unprocessed(rows: Sequence[_Row], answer: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[_Row]:
-    """The rows that DynamoDB gave back, told by their keys."""
-    back: set[Hashable] = set()
-    names = {row.table: row.step.schema.registry.key_names for row in rows}
-    for table, entries in answer.items():
-        for entry in entries:
-            item = entry["PutRequest"]["Item"] if "PutRequest" in entry else entry["DeleteRequest"]["Key"]
-            back.add((table, token_of({name: item[name] for name in names[table]})))
-    return [row for row in rows if row.token in back]
-
-
 def _transactions(steps: Sequence[Step]) -> Iterable[Sequence[Step]]:
     """Steps in the order given, as many at a time as a transaction takes with the guard rows of unique values."""
     portion: list[Step] = []
@@ -384,6 +333,19 @@ def _transactions(steps: Sequence[Step]) -> Iterable[Sequence[Step]]:
         size += bytes_
     if portion:
         yield portion
+
+
+def _given_back(
+    written: Sequence[Row],
+    left: Sequence[Row],
+    maybe: set[int],
+    errors: Sequence[TablekitError] = (),
+    reasons: Mapping[int, TablekitError] | None = None,
+) -> _Outcome:
+    """What is left of a chunk: unprocessed, or unknown where an earlier attempt may have written it."""
+    unknown = [row for row in left if id(row) in maybe]
+    back = [row for row in left if id(row) not in maybe]
+    return _Outcome(written, back, unknown, errors, reasons or {})
 
 
 async def write_all(

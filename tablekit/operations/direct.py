@@ -11,16 +11,14 @@ differs: handlers of the botocore session see that first request, and not each o
 
 from __future__ import annotations
 
-import base64
 import functools
-import json
 import os
 import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from tablekit.errors import RequestError, TablekitError
@@ -36,6 +34,7 @@ from tablekit.operations.errors_map import (
     map_error,
 )
 from tablekit.operations.process import Process, leave_behind
+from tablekit.operations.ready_body import encode_body
 from tablekit.operations.settings import Settings
 from tablekit.operations.signer import Keys, KeysLike, Signer, Stamp, stamp_at
 from tablekit.operations.transport import SyncPort
@@ -43,12 +42,6 @@ from tablekit.wire.response import FAST_OPERATIONS, body_problem, is_dynamodb, p
 
 __all__ = ["DirectPort"]
 
-
-def _base64(value: Any) -> str:
-    return base64.b64encode(value).decode()
-
-
-_encode: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False, default=_base64).encode
 
 _KEYS_KEPT = 1.0
 """Seconds for which keys are used before the credentials are asked again, which refresh minutes before they end."""
@@ -122,7 +115,7 @@ class DirectPort(SyncPort):
         if call.operation == "TransactWriteItems":
             # botocore would add a token as well: a lost answer must not apply the writes twice.
             wire.setdefault("ClientRequestToken", str(uuid.uuid4()))
-        body = _encode(wire).encode()
+        body = encode_body(wire)
         tables = tables_of(wire)
         invocation = str(uuid.uuid4())
         taken = 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Literal, Union
 
 import attrs
 
@@ -15,8 +15,21 @@ from tablekit.definition.registry import TableDefinition, UnknownPolicy, Untyped
 from tablekit.definition.schema import EntitySchema
 from tablekit.errors import DataError, DecodeError, MissingEntityType, WrongEntityType
 from tablekit.wire.items import decode_partial, decoder
+from tablekit.wire.shape import is_key, misshapen
 
-__all__ = ["INTERNAL", "Counts", "Dispatcher", "RawItem", "decode_as", "is_expired", "untyped_error"]
+__all__ = [
+    "INTERNAL",
+    "Acceptor",
+    "BadRows",
+    "Counts",
+    "Dispatcher",
+    "RawItem",
+    "Report",
+    "decode_as",
+    "is_expired",
+    "sound_key",
+    "untyped_error",
+]
 
 INTERNAL = "tablekit:"
 """How the types of tablekit's own rows begin: guards of unique values, operations of counters."""
@@ -25,6 +38,15 @@ UNTYPED = "(untyped)"
 """The name under which rows without a type are counted."""
 
 Handle = Callable[[type[Any], Item], Any]
+
+_NOTHING: Mapping[str, Any] = {}
+
+Report = Callable[[DataError], object]
+"""What is told of each row that cannot be read: its error, which has entity, attribute and key."""
+
+BadRows = Union[Literal["raise", "skip"], Report]
+"""What happens to a row of a known class that its fields cannot read: an error, or it is left out and counted; a
+function is told the error of each that is left out."""
 
 
 class RawItem(dict[str, Any]):
@@ -51,12 +73,41 @@ class Counts:
     skipped: Counter[str] = attrs.Factory(Counter[str])
 
 
+class Acceptor:
+    """Whether a row's sort key lies in the range that is asked for of its class.
+
+    Parameters:
+        attribute: the sort key's attribute. prefixes: the classes whose range is all that begins with a text.
+        careful: the test for every other class and row.
+    """
+
+    __slots__ = ("attribute", "careful", "prefixes")
+
+    def __init__(
+        self,
+        attribute: str,
+        prefixes: Mapping[EntitySchema, str],
+        careful: Callable[[EntitySchema | None, Item], bool],
+    ) -> None:
+        self.attribute = attribute
+        self.prefixes = prefixes
+        self.careful = careful
+
+    def __call__(self, schema: EntitySchema | None, item: Item) -> bool:
+        prefix = None if schema is None else self.prefixes.get(schema)
+        if prefix is None or self.attribute not in item:
+            return self.careful(schema, item)
+        stored = item[self.attribute].get("S")
+        return stored is not None and stored.startswith(prefix)
+
+
 class Dispatcher:
     """Hands each row of one query to the class of its type.
 
     Parameters:
         registry: the table. schemas: the classes that were asked for; None for whatever is there.
         unknown, untyped: what happens to a row whose type nobody registered, and to one without a type.
+        undecodable: what happens to a row that its class cannot read.
         raw: give such rows, and rows that do not decode, as `RawItem`. attributes: the attributes that a projection
             or an index brings, which makes the entities partial; None for whole rows.
         accept: a further test of a row by the sort key, given the class; for ranges whose neighbours come along.
@@ -75,9 +126,10 @@ class Dispatcher:
         *,
         unknown: UnknownPolicy = "raise",
         untyped: UntypedPolicy = "raise",
+        undecodable: BadRows = "raise",
         raw: bool = False,
         attributes: frozenset[str] | None = None,
-        accept: Callable[[EntitySchema | None, Item], bool] | None = None,
+        accept: Acceptor | None = None,
         judge: Callable[[EntitySchema, Item], bool] | None = None,
         handle: Handle | None = None,
         sole: EntitySchema | None = None,
@@ -88,6 +140,7 @@ class Dispatcher:
         self.named = schemas is not None
         self.unknown = unknown
         self.untyped = untyped
+        self.undecodable = undecodable
         self.raw = raw
         self.attributes = attributes
         self.accept = accept
@@ -100,6 +153,8 @@ class Dispatcher:
         self._decoders = {name: self._decoder(schema) for name, schema in self._wanted.items()}
         self._hides = now is not None and any(hides_expired(schema) for schema in self._wanted.values())
         self._now = now
+        checks = self._hides or accept is not None
+        self._readers = {name: self._checked(name) for name in self._wanted} if checks else self._decoders
 
     def _decoder(self, schema: EntitySchema) -> Callable[[Item], Any]:
         handle, attributes, entity = self._handle, self.attributes, schema.entity
@@ -109,7 +164,38 @@ class Dispatcher:
         if attributes is not None:
             # Partial even when every field is held: undeclared attributes are not, and a put would erase them.
             decode = partial(decode_partial, schema, attributes=attributes)
-        return partial(_or_raw, decode) if self.raw else decode
+        if self.raw or self.undecodable != "raise":
+            # A wrapper only where it is asked for: the way of most rows stays as short as it is.
+            return partial(self._or_left, decode, schema.type)
+        return decode
+
+    def _or_left(self, decode: Callable[[Item], Any], name: str, item: Item) -> Any:
+        """The entity of a row; where it cannot be read it is told, and is a raw row, or is left out and counted."""
+        try:
+            return decode(item)
+        except DecodeError as error:
+            if callable(self.undecodable):
+                self.undecodable(error)
+        if self.raw:
+            return RawItem(item)
+        self.counts.skipped[name] += 1
+        return None
+
+    def _checked(self, name: str) -> Callable[[Item], Any]:
+        """What decodes a row of a type that was asked for, and gives None for one that is left out."""
+        schema, decode, accept = self._wanted[name], self._decoders[name], self.accept
+        prefix = None if accept is None or self._hides else accept.prefixes.get(schema)
+        if accept is None or not prefix:
+            return lambda item: None if self._drops(schema, item, name) else decode(item)
+        attribute, begins = accept.attribute, prefix
+
+        def read(item: Item) -> Any:
+            # Most rows begin as they should.
+            if item.get(attribute, _NOTHING).get("S", "").startswith(begins) or not self._drops(schema, item, name):
+                return decode(item)
+            return None
+
+        return read
 
     def entities(self, items: Sequence[Item], limit: int | None = None) -> tuple[list[Any], int, DataError | None]:
         """The entities of some rows, in order.
@@ -123,22 +209,27 @@ class Dispatcher:
         found: list[Any] = []
         types: list[str] = []
         position, name, error = 0, "", None
-        decoders, attribute = self._decoders, self.registry.type_attribute
-        checks = self._hides or self.accept is not None
+        readers, attribute = self._readers, self.registry.type_attribute
         for item in items:
             try:
                 name = item[attribute]["S"]
-                decode = decoders[name]
-            except KeyError:
+                read = readers[name]
+            except (KeyError, TypeError):
                 # Told below: an error that is raised here would drag this one along.
-                decode = None
+                read = None
             try:
-                if decode is None:
+                if read is None:
                     name, entity = self._exception(item)
                 else:
-                    entity = None if checks and self._drops(self._wanted[name], item, name) else decode(item)
+                    entity = read(item)
             except DataError as problem:
                 error = problem
+                break
+            except Exception:
+                # Hooks and codecs of the user raise what they like; a row that is none of DynamoDB's explains the rest.
+                error = _misshapen_error(self.registry, item)
+                if error is None:
+                    raise
                 break
             position += 1
             if entity is not None:
@@ -165,6 +256,8 @@ class Dispatcher:
         if stored is None or "S" not in stored:
             return UNTYPED, self._untyped(item)
         name: str = stored["S"]
+        if not isinstance(name, str):
+            raise _shape_error(self.registry, item, self.registry.type_attribute)
         if self.named:
             # The query asked for its classes; other types are dropped alike, whichever request was chosen.
             self.counts.discarded[name] += 1
@@ -203,13 +296,6 @@ class Dispatcher:
             self.counts.discarded[UNTYPED] += 1
             return None
         return None if self._drops(schema, item, UNTYPED) else self._decoders[schema.type](item)
-
-
-def _or_raw(decode: Callable[[Item], Any], item: Item) -> Any:
-    try:
-        return decode(item)
-    except DecodeError:
-        return RawItem(item)
 
 
 def hides_expired(schema: EntitySchema) -> bool:
@@ -270,12 +356,51 @@ def untyped_error(registry: TableDefinition, item: Item, *, inferring: bool = Fa
     )
 
 
+def sound_key(registry: TableDefinition, key: Mapping[str, Any]) -> Item:
+    """A key that came with a row, to be sent back or compared. Raises `DecodeError` where it cannot be a key."""
+    if is_key(key):
+        return dict(key)
+    wrong = next((name for name, value in key.items() if not is_key({name: value})), registry.pk)
+    raise _shape_error(registry, key, wrong)
+
+
+def _misshapen_error(registry: TableDefinition, item: Item) -> DecodeError | None:
+    """The error for a row that does not have DynamoDB's shape, which a broken proxy or engine sends; else None."""
+    # A missing key is as wrong as one that is no attribute value.
+    attribute = misshapen({**dict.fromkeys(registry.key_names), **item})
+    return None if attribute is None else _shape_error(registry, item, attribute)
+
+
+def _shape_error(registry: TableDefinition, item: Mapping[str, Any], attribute: str) -> DecodeError:
+    pk, sk = registry.plain_key(item)
+    return DecodeError(
+        f"The row {registry.show_key(item)} of table {registry.label!r} does not have DynamoDB's shape: its "
+        f"{attribute!r} is no attribute value there, such as {{'S': 'text'}}. Look for a proxy or a wrong endpoint_url "
+        "between here and DynamoDB.",
+        attribute=attribute,
+        pk=pk,
+        sk=sk,
+    )
+
+
 def decode_as(schema: EntitySchema, item: Item, attributes: frozenset[str] | None = None) -> Any:
     """The entity of a row that was asked for by key through one class.
 
     Raises `WrongEntityType` for a sibling's row, and `MissingEntityType` for an untyped one unless the table
-    infers types and the key fits this class.
+    infers types and the key fits this class; `DecodeError`.
     """
+    try:
+        return _decode_as(schema, item, attributes)
+    except DataError:
+        raise
+    except Exception:
+        error = _misshapen_error(schema.registry, item)
+        if error is None:
+            raise
+    raise error
+
+
+def _decode_as(schema: EntitySchema, item: Item, attributes: frozenset[str] | None) -> Any:
     registry = schema.registry
     stored = item.get(registry.type_attribute)
     if stored is None:

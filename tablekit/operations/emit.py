@@ -25,7 +25,7 @@ def masked(value: dict[str, Any], secrets: frozenset[str]) -> dict[str, Any]:
     """A wire dict with its secret values replaced; what holds none is shared, not copied.
 
     Parameters:
-        secrets: value placeholders (``":token"``), and attribute names of items.
+        secrets: placeholders of values (``":token"``) and of names (``"#secret"``), and attribute names of items.
     """
     if not secrets:
         return value
@@ -36,7 +36,7 @@ def masked(value: dict[str, Any], secrets: frozenset[str]) -> dict[str, Any]:
 def _masked(value: Any, secrets: frozenset[str], member: str | None) -> Any:
     if isinstance(value, Mapping):
         inside: Mapping[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
-        holds_values = member in ("Item", "ExpressionAttributeValues")
+        holds_values = member in ("Item", "ExpressionAttributeValues", "ExpressionAttributeNames")
         return {
             name: _mask(inner) if holds_values and name in secrets else _masked(inner, secrets, name)
             for name, inner in inside.items()
@@ -46,7 +46,9 @@ def _masked(value: Any, secrets: frozenset[str], member: str | None) -> Any:
     return value
 
 
-def _mask(value: Mapping[str, Any]) -> dict[str, Any]:
+def _mask(value: Any) -> Any:
+    if isinstance(value, str):
+        return MASK
     # A scalar keeps its type; of a container even the type of what is inside would tell something.
     tag = next(iter(value), "S")
     return {"B": MASK.encode()} if tag == "B" else {tag if tag in ("S", "N") else "S": MASK}

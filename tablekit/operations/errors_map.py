@@ -29,6 +29,7 @@ from tablekit.errors import (
     TransactionInProgress,
     ValidationFailed,
 )
+from tablekit.wire.shape import with_sound_items
 
 __all__ = [
     "CLASSES",
@@ -155,6 +156,9 @@ _SETUP_REMEDIES: Final[Mapping[str, str]] = {
     "ProfileNotFound": "Check the profile's name in AWS's configuration files.",
 }
 
+_LONGEST_TEXT: Final = 4_000
+"""Characters of an answer's message that are looked through: the search takes the square of them at worst."""
+
 # DynamoDB quotes values in these wordings; the whole text stays in ``response``.
 _VALUE_IN_MESSAGE: Final = re.compile(
     r"""(?<=Value\ ')(?:.*?)(?='\ at\ ')
@@ -183,7 +187,7 @@ def map_error(exc: BaseException, operation: str, history: Sequence[Attempt] = (
     if response is not None:
         return error_of_response(response, operation, history, table)
     name = type(exc).__name__
-    kind = _kind_of_class(type(exc))
+    kind = InvalidResponse if _parsing_failed(exc) else _kind_of_class(type(exc))
     return kind(
         _message(kind, operation, table, name, history=history),
         code=name,
@@ -219,7 +223,23 @@ def attach_history(exc: BaseException, history: Sequence[Attempt]) -> None:
 def is_transport_error(exc: BaseException) -> bool:
     """Whether an exception comes from the libraries that send, and not from somebody's code."""
     roots = {cls.__module__.partition(".")[0] for cls in type(exc).__mro__}
-    return isinstance(exc, TablekitError) or bool(roots & {"aiobotocore", "botocore", "boto3", "pynamodb", "urllib3"})
+    known = bool(roots & {"aiobotocore", "botocore", "boto3", "pynamodb", "urllib3"})
+    return isinstance(exc, TablekitError) or known or _parsing_failed(exc)
+
+
+def _parsing_failed(exc: BaseException) -> bool:
+    """Whether botocore or pynamodb failed over an answer of another shape: with a TypeError, a KeyError, and so on.
+
+    The handlers of users fail elsewhere.
+    """
+    trace, module = exc.__traceback__, ""
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__"))
+        if module == "botocore.parsers" or trace.tb_frame.f_code.co_name == "_add_modeled_error_fields":
+            return True
+        trace = trace.tb_next
+    # pynamodb looks into the reasons of a cancelled transaction by itself.
+    return module == "pynamodb.connection.base" and isinstance(exc, (KeyError, TypeError, AttributeError))
 
 
 def _kind_of_class(cls: type[BaseException]) -> _Kind:
@@ -253,6 +273,7 @@ def error_of_response(
     response: Mapping[str, Any], operation: str, history: Sequence[Attempt], table: str = ""
 ) -> ServiceError:
     """The error for DynamoDB's own error answer, in botocore's parsed shape."""
+    response = with_sound_items(response)
     error = response["Error"]
     metadata = response.get("ResponseMetadata", {})
     code, status = str(error.get("Code", "")), metadata.get("HTTPStatusCode")
@@ -285,7 +306,7 @@ def _message(kind: _Kind, operation: str, table: str, code: str, text: str = "",
     what, remedy = _REMEDIES[kind]
     where = f" on table {table!r}" if table else ""
     tries = f" after {len(history)} attempts" if len(history) > 1 else ""
-    said = f" {_VALUE_IN_MESSAGE.sub('...', text).strip().rstrip('.')}." if text else ""
+    said = f" {_VALUE_IN_MESSAGE.sub('...', text[:_LONGEST_TEXT]).strip().rstrip('.')}." if text else ""
     advice = _SETUP_REMEDIES.get(code, remedy)
     return f"{operation}{where} {what}{tries} ({code}).{said}{_arrival(kind, history)} {advice}"
 

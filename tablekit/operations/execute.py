@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import random
 import secrets
 from typing import Any
 
-from tablekit._types import Answer, Attempt, Item
+from tablekit._types import Attempt, Item
 from tablekit.errors import (
     RequestError,
     ServiceError,
@@ -26,12 +25,16 @@ from tablekit.operations.outcome import (
 )
 from tablekit.operations.plans import WritePlan
 from tablekit.operations.session import Session
+from tablekit.operations.transact_send import CANCELLED, Sender
 from tablekit.wire.requests import Request, TransactionRequest
+from tablekit.wire.shape import is_item
 
-__all__ = ["execute", "execute_once", "new_token"]
+__all__ = ["execute", "execute_once", "new_token", "unread"]
 
 CONDITION_FAILED = "ConditionalCheckFailedException"
-CANCELLED = "TransactionCanceledException"
+
+_APPLIED = "it was applied, and "
+"""How the reason begins where the write is known to be applied, and what it should return is not."""
 
 _CONFLICT_RETRIES = 5
 """A plain update waits for a rival's plain update; a transaction is cancelled by it, so that it is asked again."""
@@ -56,7 +59,7 @@ async def execute(session: Session, plan: WritePlan) -> Any:
 async def _failed(session: Session, plan: WritePlan, error: ServiceError) -> Any:
     if error.code == CONDITION_FAILED:
         return await _condition_failed(session, plan, error)
-    verdict = decide_failure(error.history)
+    verdict = decide_failure(error.history, repeatable=plan.repeatable)
     if verdict.outcome == "failed":
         raise _explained(plan, error) from error.__cause__
     if verdict.outcome == "unknown":
@@ -81,7 +84,7 @@ async def _condition_failed(session: Session, plan: WritePlan, error: ServiceErr
     item: Item | None = error.response.get("Item")
     if item is None and not session.capabilities.old_item:
         item = await _read_row(session, plan, error.history)
-    verdict = decide_conditional(error.history, plan.evidence(item))
+    verdict = decide_conditional(error.history, plan.evidence(item), repeatable=plan.repeatable)
     if verdict.outcome == "applied":
         return await _applied(session, plan, error.history, item)
     if verdict.outcome == "unknown":
@@ -102,7 +105,7 @@ async def _applied(session: Session, plan: WritePlan, history: tuple[Attempt, ..
     if not plan.needs_attributes:
         return plan.apply({})
     if item is None:
-        item = await _read_row(session, plan, history)
+        item = await _read_row(session, plan, history, applied=True)
     return plan.apply({"Attributes": item} if item is not None else {})
 
 
@@ -113,27 +116,44 @@ def _old_lost(verdict: Verdict) -> Verdict:
     return Verdict("unknown", "it was applied, and the old row that was asked for is not known", matches=True)
 
 
-async def _read_row(session: Session, plan: WritePlan, history: tuple[Attempt, ...]) -> Item | None:
-    """The row as it is now. A read that fails must not hide that a write may have been applied."""
+async def _read_row(
+    session: Session, plan: WritePlan, history: tuple[Attempt, ...], *, applied: bool = False
+) -> Item | None:
+    """The row as it is now. A read that fails must not hide that a write was applied, or may have been."""
     request = Request("GetItem", {"Key": plan.key, "ConsistentRead": True}, entity=plan.schema.name)
     try:
         answer = await session.send(request)
     except ServiceError as error:
+        if applied:
+            raise unread(plan, error, history) from error
         if not uncertain(history):
             raise
         verdict = Verdict("unknown", f"reading the row to find out failed with {error.code}")
         raise _unknown(plan, verdict, history) from error
-    return answer.body.get("Item")
+    item: Item | None = answer.body.get("Item")
+    if item is not None and not is_item(item):
+        raise _unknown(plan, Verdict("unknown", "the row that was read to find out is none of DynamoDB's"), history)
+    return item
+
+
+def unread(plan: WritePlan, error: ServiceError, history: tuple[Attempt, ...]) -> WriteOutcomeUnknown:
+    """The error for a write that was applied, and whose row could not be read to give it back."""
+    reason = f"it was applied, and reading the row to give it back failed with {error.code}"
+    return _unknown(plan, Verdict("unknown", reason, matches=True), history)
 
 
 def _unknown(
     plan: WritePlan, verdict: Verdict, history: tuple[Attempt, ...], token: str | None = None
 ) -> WriteOutcomeUnknown:
     pk, sk = plan.schema.registry.plain_key(plan.key)
+    what = (
+        f"the write was sent and its answer was lost ({verdict.reason}). It may or may not have been applied. Read the "
+        "row before you decide, and make the next write conditional on what you read."
+    )
+    if verdict.reason.startswith(_APPLIED):
+        what = f"{verdict.reason}. Do not write it again; read the row to go on."
     return WriteOutcomeUnknown(
-        f"{plan.expectation.verb} of {plan.where}: the write was sent and its answer was lost ({verdict.reason}). "
-        "It may or may not have been applied. Read the row before you decide, and make the next write conditional "
-        "on what you read.",
+        f"{plan.expectation.verb} of {plan.where}: {what}",
         operation=plan.request.operation,
         entity=plan.schema.name,
         pk=pk,
@@ -165,25 +185,13 @@ async def execute_once(session: Session, plan: WritePlan, token: str) -> Any:
         )
     action = {plan.request.operation.removesuffix("Item"): plan.request.part(session.name)}
     request = TransactionRequest("TransactWriteItems", [action], token=token, secrets=plan.request.secrets)
-    try:
-        answer = await _send_once(session, request)
-    except ServiceError as error:
-        return await _once_failed(session, plan, error, token)
-    if not answer.sent:
+    sender = Sender(session, request, _CONFLICT_RETRIES)
+    error = await sender.run()
+    if error is not None:
+        return await _once_failed(session, plan, error, sender)
+    if not sender.sent:
         return plan.target
-    return await _applied(session, plan, answer.attempts)
-
-
-async def _send_once(session: Session, request: TransactionRequest) -> Answer:
-    """Send, and ask again while another transaction or write has the row."""
-    for tries in range(_CONFLICT_RETRIES):
-        try:
-            return await session.send(request)
-        except ServiceError as error:
-            if _reason(error).get("Code") != "TransactionConflict":
-                raise
-        await session.port.sleep(random.uniform(0, 0.05 * 2**tries))  # noqa: S311  (jitter)
-    return await session.send(request)
+    return await _applied(session, plan, tuple(sender.history))
 
 
 def _reason(error: ServiceError) -> dict[str, Any]:
@@ -192,12 +200,13 @@ def _reason(error: ServiceError) -> dict[str, Any]:
     return reasons[0] if reasons and error.code == CANCELLED else {}
 
 
-async def _once_failed(session: Session, plan: WritePlan, error: ServiceError, token: str) -> Any:
-    verdict = decide_transaction(error.history, cancelled=error.code == CANCELLED)
+async def _once_failed(session: Session, plan: WritePlan, error: ServiceError, sender: Sender) -> Any:
+    history = tuple(sender.history)
+    verdict = decide_transaction(sender.open_history, cancelled=error.code == CANCELLED)
     if verdict.outcome == "unknown":
-        raise _unknown(plan, verdict, error.history, token) from error
+        raise _unknown(plan, verdict, history, sender.request.token) from error
     if verdict.outcome == "applied":
-        return await _applied(session, plan, error.history)
+        return await _applied(session, plan, history)
     if error.code != CANCELLED:
         raise _explained(plan, error) from error.__cause__
     reason = _reason(error)

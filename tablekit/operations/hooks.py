@@ -15,10 +15,16 @@ from tablekit.errors import RequestError
 from tablekit.operations.observe import dry_run_of
 from tablekit.operations.session import Session
 
-__all__ = ["HookResult", "after_write", "before_write"]
+__all__ = ["HookResult", "after_write", "before_write", "has_hook"]
 
 HookResult = Union[Awaitable[None], None]
 """What a hook gives: nothing, or a coroutine that gives nothing."""
+
+
+def has_hook(entity: EntityBase, name: str) -> bool:
+    """Whether the entity's class overrides a hook, or may have one by other means."""
+    cls = type(entity)
+    return getattr(cls, name, None) is not getattr(cls.__root__, name, None) or name in entity.__dict__
 
 
 async def before_write(session: Session, entity: EntityBase, operation: str) -> None:

@@ -12,13 +12,12 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import Callable, Mapping
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Protocol
 
-__all__ = ["Exchange", "HttpPool", "Reply", "Unsent", "tls_context"]
+from tablekit.operations.http_reply import Reply, read_reply
 
-Reply = tuple[int, dict[str, str], bytes]
-"""Status, headers by their names in lower case, and body."""
+__all__ = ["Exchange", "HttpPool", "Reply", "Unsent", "tls_context"]
 
 
 class Exchange(Protocol):
@@ -83,20 +82,15 @@ class HttpPool:
         link = self._idle_link() or self._open()
         try:
             link.sock.sendall(payload)
-            response = HTTPResponse(link.sock, method="POST")
-            try:
-                response.begin()
-                content = response.read()
-            finally:
-                response.close()
+            reply, again = read_reply(link.sock)
         except BaseException:
             link.close()
             raise
-        if response.will_close or len(self._idle) >= self._size:
+        if not again or len(self._idle) >= self._size:
             link.close()
         else:
             self._idle.append(link)
-        return response.status, {name.lower(): value for name, value in response.headers.items()}, content
+        return reply
 
     def close(self) -> None:
         """Close the connections that are not in use; new ones are opened when the pool is used again."""

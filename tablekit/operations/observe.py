@@ -14,7 +14,7 @@ import attrs
 
 from tablekit._types import Item
 from tablekit.definition.registry import TableDefinition
-from tablekit.operations.shares import rows_of, shares, type_name
+from tablekit.operations.shares import UNKNOWN, rows_of, shares, type_name
 from tablekit.operations.shown import WriteExplanation
 from tablekit.wire.requests import BatchRequest, Request, TransactionRequest
 
@@ -96,6 +96,11 @@ def observed(
     """What there is to say of a request and its answer."""
     units = consumed_units(body)
     read, count = rows_of(request.operation, body)
+    try:
+        by_entity = shares(request, body, registry, sum(units.values()))
+    except Exception:
+        # A row that is none of DynamoDB's is told by whoever reads it; watching must not fail a request.
+        by_entity = {UNKNOWN: sum(units.values())}
     wire: Mapping[str, Any] = request.body if isinstance(request, Request) else {}
     return Observation(
         operation=request.operation,
@@ -103,7 +108,7 @@ def observed(
         index=request.index,
         entity=request.entity,
         units=units,
-        by_entity=shares(request, body, registry, sum(units.values())),
+        by_entity=by_entity,
         attempts=attempts,
         seconds=seconds,
         error=error,

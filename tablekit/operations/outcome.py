@@ -103,38 +103,45 @@ def decide_success(history: Sequence[Attempt], *, repeatable: bool = True) -> Ve
     return Verdict("applied", "repeated with the same effect", old_known=False)
 
 
-def decide_failure(history: Sequence[Attempt]) -> Verdict:
+def decide_failure(history: Sequence[Attempt], *, repeatable: bool = True) -> Verdict:
     """The outcome of a write that ended with an error other than a failed condition: a throttle, a timeout.
+
+    Parameters:
+        repeatable: as for `decide_success`.
 
     An attempt that DynamoDB answered with 200 was applied, though its body could not be read or a later
     attempt was throttled. One that may have been applied is never hidden by a later error.
     """
     if any(attempt.outcome == "applied" for attempt in history):
-        return Verdict("applied", "DynamoDB answered 200", old_known=False)
+        return _at_least_once(history, "DynamoDB answered 200", repeatable=repeatable)
     if uncertain(history):
         return Verdict("unknown", "an attempt was sent and its answer is not known")
     return Verdict("failed", "every attempt was refused")
 
 
-def decide_conditional(history: Sequence[Attempt], evidence: Evidence) -> Verdict:
+def decide_conditional(history: Sequence[Attempt], evidence: Evidence, *, repeatable: bool = True) -> Verdict:
     """The outcome of a write whose last attempt failed its condition.
+
+    Parameters:
+        repeatable: as for `decide_success`.
 
     In order:
 
     1. Every attempt was refused: the failure is the truth.
     2. An attempt was answered with 200: it was applied, and the condition met our own write.
     3. Our marker stands in the row, alone or in its ring: the write is ours. Markers are random, so no rival
-       can have written it.
-    4. The marker we loaded still stands in the row, and not ours after it: our write cannot have been applied
-       in between, and the failure is the truth. Where that marker is not known, the same is said of a row that
-       still has the version we expected; only a rival that deleted the row and made it anew, up to that very
-       version, escapes this. A version that has moved proves nothing: a rival may have moved it before us or
-       on top of us.
+       can have written it. Where a write adds up and two attempts are unclear, it may be ours twice: unknown.
+    4. The marker we loaded still stands in the row, as many writes deep as the version has moved, and not ours
+       after it: our write cannot have been applied in between, and the failure is the truth. The depth counts,
+       since a rival's write that checks no version may be applied on top of ours by its own retry, with the
+       marker that we loaded. Where that marker is not known, the same is said of a row that still has the
+       version we expected; only a rival that deleted the row and made it anew, up to that very version, escapes
+       this. A version that has moved proves nothing: a rival may have moved it before us or on top of us.
     5. A delete that finds no row has what it wanted, and cannot know by whom: unknown, `matches` true.
     6. Anything else is unknown. `matches` says whether the row is as we would have left it, which a rival may
        have written as well.
     """
-    settled = _settled(history)
+    settled = _settled(history, repeatable=repeatable)
     if settled is not None:
         return settled
     item = evidence.item
@@ -142,8 +149,8 @@ def decide_conditional(history: Sequence[Attempt], evidence: Evidence) -> Verdic
         return Verdict("unknown", "there is no row to compare", matches=True if evidence.deletes else None)
     stored = markers_in(item.get(evidence.marker_attribute))
     if evidence.marker is not None and not evidence.deletes and evidence.marker in stored:
-        return Verdict("applied", "our marker stands in the row", old_known=False)
-    if evidence.base_marker is not None and evidence.base_marker in stored:
+        return _at_least_once(history, "our marker stands in the row", repeatable=repeatable)
+    if evidence.base_marker is not None and _base_stands(evidence, item, stored):
         return Verdict("failed", "what was loaded still stands, or others wrote on top of it")
     if evidence.base_marker is None and _version_unmoved(evidence, item):
         return Verdict("failed", "the version did not move")
@@ -198,16 +205,35 @@ def _number(text: str) -> Decimal | str:
         return text
 
 
-def _settled(history: Sequence[Attempt]) -> Verdict | None:
-    verdict = decide_failure(history)
-    return verdict if verdict.outcome != "unknown" else None
+def _settled(history: Sequence[Attempt], *, repeatable: bool) -> Verdict | None:
+    verdict = decide_failure(history, repeatable=repeatable)
+    applied = any(attempt.outcome == "applied" for attempt in history)
+    return verdict if applied or verdict.outcome != "unknown" else None
 
 
-def _version_unmoved(evidence: Evidence, item: Mapping[str, AttributeValue]) -> bool:
+def _at_least_once(history: Sequence[Attempt], reason: str, *, repeatable: bool) -> Verdict:
+    """Applied, unless the write adds up and another attempt may have been applied as well."""
+    if not repeatable and sum(attempt.outcome != "refused" for attempt in history) > 1:
+        return Verdict("unknown", "two attempts may have been applied, and this write adds up")
+    return Verdict("applied", reason, old_known=False)
+
+
+def _base_stands(evidence: Evidence, item: Item, stored: Sequence[bytes | str]) -> bool:
+    moved = _moved_by(evidence, item)
+    return moved is not None and 0 <= moved < len(stored) and stored[int(moved)] == evidence.base_marker
+
+
+def _version_unmoved(evidence: Evidence, item: Item) -> bool:
+    return _moved_by(evidence, item) == 0
+
+
+def _moved_by(evidence: Evidence, item: Mapping[str, AttributeValue]) -> Decimal | None:
+    """By how much the stored version is ahead of the one that was expected; None where either is missing."""
     if evidence.version_attribute is None or evidence.expected_version is None:
-        return False
+        return None
     stored = item.get(evidence.version_attribute, {}).get("N")
-    return stored is not None and _number(stored) == evidence.expected_version
+    number = None if stored is None else _number(stored)
+    return number - evidence.expected_version if isinstance(number, Decimal) else None
 
 
 def _matches(evidence: Evidence, item: Item) -> bool | None:

@@ -13,7 +13,7 @@ from tablekit.definition.schema import EntitySchema
 from tablekit.errors import DataError, QueryError
 from tablekit.operations.batch_get import read_items
 from tablekit.operations.calls import call
-from tablekit.operations.dispatch import Counts
+from tablekit.operations.dispatch import Counts, sound_key
 from tablekit.operations.observe import consumed_units, note_rows
 from tablekit.operations.queryplan import QueryPlan, plan_query
 from tablekit.operations.queryspec import QuerySpec, index_sources
@@ -139,7 +139,7 @@ class Pager:
     async def _full_rows(self, items: Sequence[Item]) -> Sequence[Item | None]:
         """The whole rows of what an index brought, in the index's order; None for rows that are gone."""
         names = self.spec.registry.key_names
-        keys = [{name: item[name] for name in names} for item in items]
+        keys = [sound_key(self.spec.registry, {name: item.get(name) for name in names}) for item in items]
         options = self.plan.full_row_options()
         return await read_items(self.session, keys, consistent=self.spec.reads_consistently, options=options)
 

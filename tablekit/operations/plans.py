@@ -305,11 +305,9 @@ def decode_stored(schema: EntitySchema, item: Item | None) -> Any:
         return None
     registry = schema.registry
     stored = item.get(registry.type_attribute)
-    found = registry.by_type.get(stored.get("S", "")) if stored is not None else registry.infer(item)
-    if found is None:
-        return None
     try:
-        return decoder(found)(item)
+        found = registry.by_type.get(stored.get("S", "")) if stored is not None else registry.infer(item)
+        return None if found is None else decoder(found)(item)
     except Exception:
         return None
 

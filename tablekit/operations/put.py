@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from tablekit.expressions.conditions import Condition, attribute_not_exists, con
 from tablekit.operations.guards import Rendered, passes_untyped, put_guard, rendered_once, version_check
 from tablekit.operations.index_keys import check_native_keys
 from tablekit.operations.plans import Expectation, Sent, WritePlan, new_marker, settle
-from tablekit.wire.items import encode_item
+from tablekit.wire.items import measured_item
 from tablekit.wire.rendering import Renderer
 from tablekit.wire.requests import Request
 
@@ -29,6 +29,8 @@ __all__ = [
     "managed_values",
     "plan_put",
     "refuse_partial",
+    "secret_attributes",
+    "unguarded_put",
 ]
 
 
@@ -56,34 +58,19 @@ def plan_put(
     """
     schema = schema_of(entity)
     own = entity.__dict__
-    refuse_partial(entity, schema)
     check_owners(schema, condition)
-    loaded = BASE in own and not create
-    if loaded:
-        check_key_unchanged(entity, schema)
-    managed = managed_values(schema, own, now, fresh=not loaded)
-    values = {**own, **managed}
-    item = encode_item(schema, values, key=own.get(STORED_KEY) if loaded else None, extra=own.get(EXTRA))
-    check_native_keys(schema, item)
+    put = _Put(entity, schema, now, create=create)
+    item, loaded = put.item, put.loaded
     key = {name: item[name] for name in schema.registry.key_names}
     expectation = _expectation(schema, own, key, create=create, loaded=loaded, guard=guard, condition=condition)
     marker = _mark(schema, item, own if loaded and expectation.version is not None else {})
     request = _request(schema, item, expectation, condition, guard=guard)
-    sent = Sent(schema, values)
-
-    def apply(body: Mapping[str, Any]) -> Any:
-        settle(schema, own, sent, managed)
-        if not loaded:
-            own.pop(STORED_KEY, None)
-        keep_markers(own, item)
-        return entity
-
     return WritePlan(
         request,
         schema,
         key,
         expectation,
-        apply,
+        put.apply,
         marker=marker,
         base=own.get(MARKERS) if loaded else None,
         image=item,
@@ -91,6 +78,52 @@ def plan_put(
         once=once,
         target=entity,
     )
+
+
+class _Put:
+    """The whole item of an entity, and what the entity is once it is written.
+
+    Attributes:
+        item: the item. size: at least its bytes. loaded: whether the entity goes on from what was loaded.
+    """
+
+    __slots__ = ("_managed", "_schema", "_sent", "entity", "item", "loaded", "size")
+
+    def __init__(self, entity: EntityBase, schema: EntitySchema, now: datetime, *, create: bool = False) -> None:
+        own = entity.__dict__
+        refuse_partial(entity, schema)
+        self.loaded = BASE in own and not create
+        if self.loaded:
+            check_key_unchanged(entity, schema)
+        self.entity = entity
+        self._schema = schema
+        self._managed = managed_values(schema, own, now, fresh=not self.loaded)
+        values = {**own, **self._managed}
+        key = own.get(STORED_KEY) if self.loaded else None
+        self.item, self.size = measured_item(schema, values, key=key, extra=own.get(EXTRA))
+        check_native_keys(schema, self.item)
+        self._sent = Sent(schema, values)
+
+    def apply(self, body: Mapping[str, Any]) -> Any:
+        """Take the entity as written."""
+        own = self.entity.__dict__
+        settle(self._schema, own, self._sent, self._managed)
+        if not self.loaded:
+            own.pop(STORED_KEY, None)
+        keep_markers(own, self.item)
+        return self.entity
+
+
+def unguarded_put(entity: EntityBase, now: datetime) -> tuple[Item, int, Callable[[Mapping[str, Any]], Any]]:
+    """The item of a put that checks nothing, as of a batch; at least its bytes; what to call when it was written.
+
+    Item and call are those that `plan_put` gives with ``guard=False``.
+    """
+    schema = schema_of(entity)
+    put = _Put(entity, schema, now)
+    # A marker, or a ring of them, is far below a kilobyte.
+    size = put.size if _mark(schema, put.item, {}) is None else put.size + 1024
+    return put.item, size, put.apply
 
 
 def _expectation(
@@ -186,8 +219,10 @@ def check_owners(schema: EntitySchema, condition: Condition | None) -> None:
 
 def _loaded_key_fields(own: Mapping[str, Any], schema: EntitySchema) -> dict[str, Any]:
     """The fields of the primary key that user code may have changed, with the values that were loaded."""
-    dirty: Mapping[str, Any] = own.get(DIRTY, {})
-    found = {name: dirty[name] for name in schema.key_fields & dirty.keys() if dirty[name] is not UNSET}
+    dirty: Mapping[str, Any] | None = own.get(DIRTY)
+    found: dict[str, Any] = {}
+    if dirty:
+        found = {name: dirty[name] for name in schema.key_fields & dirty.keys() if dirty[name] is not UNSET}
     for field, base in zip(schema.mutable, own.get(BASE, ())):
         if field.name in schema.key_fields and field.name in own:
             found[field.name] = base
@@ -273,6 +308,9 @@ def conditional(
     renderer: Renderer | None = None,
 ) -> Request:
     """A write request with its condition rendered, which returns the stored row when the condition fails."""
+    if condition is None and renderer is None:
+        whole = {**body, "ReturnConsumedCapacity": "TOTAL"}
+        return Request(operation, whole, secrets=secret_attributes(schema), entity=schema.name)
     renderer = renderer if renderer is not None else Renderer()
     text = None if condition is None else renderer.render_condition(condition)
     return Request(
@@ -285,7 +323,7 @@ def conditional(
             "ReturnValuesOnConditionCheckFailure": None if text is None else "ALL_OLD",
             "ReturnConsumedCapacity": "TOTAL",
         },
-        secrets=renderer.secrets | _secret_attributes(schema),
+        secrets=renderer.secrets | secret_attributes(schema),
         entity=schema.name,
     )
 
@@ -313,12 +351,13 @@ def ready_request(
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             "ReturnConsumedCapacity": "TOTAL",
         },
-        secrets=_secret_attributes(schema),
+        secrets=secret_attributes(schema),
         entity=schema.name,
     )
 
 
-def _secret_attributes(schema: EntitySchema) -> frozenset[str]:
+def secret_attributes(schema: EntitySchema) -> frozenset[str]:
+    """The attributes of a class's secret fields."""
     found: frozenset[str] | None = schema.compiled.get("secrets")
     if found is None:
         found = frozenset(field.attribute for field in schema.fields if field.secret)

@@ -12,7 +12,7 @@ from tablekit.errors import QueryError
 from tablekit.expressions.columns import Column
 from tablekit.expressions.conditions import Condition, conjunction, paths
 from tablekit.expressions.paths import Path, attribute
-from tablekit.operations.dispatch import Counts, Dispatcher, hides_expired
+from tablekit.operations.dispatch import Acceptor, Counts, Dispatcher, hides_expired, sound_key
 from tablekit.operations.judging import judge
 from tablekit.operations.keyranges import (
     comparable,
@@ -120,6 +120,7 @@ class QueryPlan:
             spec.schemas,
             unknown=spec.unknown,
             untyped=spec.untyped,
+            undecodable=spec.undecodable,
             raw=spec.raw,
             attributes=self.attributes,
             accept=self._acceptor() if self.checked else None,
@@ -141,19 +142,11 @@ class QueryPlan:
             "ExpressionAttributeNames": renderer.names,
         }
 
-    def _acceptor(self) -> Callable[[EntitySchema | None, Item], bool]:
+    def _acceptor(self) -> Acceptor:
         """`_accept`, with a short way for classes whose range is a prefix: it runs for each row."""
-        prefixes = {schema: self._plain_prefix(schema) for schema in self.spec.candidates}
-        name, careful = self.spec.key_attributes[-1], self._accept
-
-        def accept(schema: EntitySchema | None, item: Item) -> bool:
-            prefix = None if schema is None else prefixes.get(schema)
-            if prefix is None or name not in item:
-                return careful(schema, item)
-            stored = item[name].get("S")
-            return stored is not None and stored.startswith(prefix)
-
-        return accept
+        found = {schema: self._plain_prefix(schema) for schema in self.spec.candidates}
+        prefixes = {schema: prefix for schema, prefix in found.items() if prefix is not None}
+        return Acceptor(self.spec.key_attributes[-1], prefixes, self._accept)
 
     def _plain_prefix(self, schema: EntitySchema) -> str | None:
         found = (self.intervals[cls] for cls in schema.entity.__mro__ if cls in self.intervals)
@@ -222,7 +215,7 @@ class QueryPlan:
     def resume_key(self, item: Item) -> Item:
         """The key after which a query goes on that returned this row last."""
         names = dict.fromkeys((*self.spec.registry.key_names, *self.spec.key_attributes))
-        return {name: item[name] for name in names if name in item}
+        return sound_key(self.spec.registry, {name: item[name] for name in names if name in item})
 
 
 def _end(value: Any) -> Any:

@@ -12,7 +12,7 @@ from tablekit.definition.indexes import Index
 from tablekit.definition.registry import TableDefinition, UnknownPolicy, UntypedPolicy
 from tablekit.definition.schema import EntitySchema, IndexKeySchema, KeyAttribute
 from tablekit.definition.templates import Role, Template
-from tablekit.errors import QueryError
+from tablekit.errors import DataError, QueryError
 from tablekit.expressions.conditions import Condition
 
 __all__ = ["Bound", "QuerySpec", "RangeOperator", "Source", "index_source", "index_sources", "is_whole"]
@@ -147,7 +147,7 @@ class QuerySpec:
             value for each of its attributes. bounds: ranges of the sort key. where: conditions on attributes.
         select: columns, or None for all. reverse: in descending order. consistent: strongly consistent, or None for
             the table's default. limit: entities in all. page_size: rows that one request reads.
-        unknown, untyped: the policies. raw: give rows that are no entities as raw items. hydrate: read the
+        unknown, untyped, undecodable: the policies. raw: give rows that are no entities as raw items. hydrate: read the
             full rows of what an index holds in part. handle: makes a key handle of a class and a row, where the keys
             are asked for alone. scan: read the whole table or index. start: where to go on.
         segments: how many workers scan. segment: which of them this one is. units_per_second: the capacity units
@@ -168,6 +168,7 @@ class QuerySpec:
     page_size: int | None = None
     unknown: UnknownPolicy = "raise"
     untyped: UntypedPolicy = "raise"
+    undecodable: Literal["raise", "skip"] | Callable[[DataError], object] = "raise"
     raw: bool = False
     hydrate: bool = False
     handle: Callable[[type[Any], Item], Any] | None = None

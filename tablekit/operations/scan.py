@@ -11,7 +11,7 @@ import contextvars
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -20,9 +20,10 @@ from typing_extensions import Self
 from tablekit.operations.driver import run
 from tablekit.operations.pager import Pager
 from tablekit.operations.queryspec import QuerySpec
+from tablekit.operations.rate import TokenBucket
 from tablekit.operations.session import Session
 
-__all__ = ["Scan", "ScanProgress", "ThreadedRows", "TokenBucket"]
+__all__ = ["Scan", "ScanProgress", "ThreadedRows"]
 
 MOST_WORKERS = 32
 """Threads, or requests in flight; further segments wait for a worker."""
@@ -47,42 +48,6 @@ class ScanProgress:
     returned: int
     units: float
     seconds: float
-
-
-class TokenBucket:
-    """Keeps the capacity units of several workers to a rate; threads and tasks may share one.
-
-    What a request takes is known when it was answered. Each reserves what the last one took, and settles afterwards:
-    the rate holds on average, and one page more may be under way for each worker.
-
-    Parameters:
-        rate: units a second. clock: gives seconds, for tests.
-    """
-
-    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.rate = rate
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._level = 0.0
-        self._filled = clock()
-        self._guess = 0.0
-
-    def reserve(self) -> tuple[float, float]:
-        """The seconds to wait before the next request, and the units that are set aside for it."""
-        with self._lock:
-            now = self._clock()
-            # A second's units may be saved up: a pause of the reader is not made up for in one burst.
-            self._level = min(self.rate, self._level + (now - self._filled) * self.rate)
-            self._filled = now
-            delay = max(0.0, -self._level / self.rate)
-            self._level -= self._guess
-            return delay, self._guess
-
-    def settle(self, reserved: float, units: float) -> None:
-        """Say what the request took."""
-        with self._lock:
-            self._level += reserved - units
-            self._guess = units
 
 
 class _Segment:

@@ -45,8 +45,8 @@ class Settings:
         max_pool_connections: open connections kept; raise it to the number of threads that share the table.
         transport: ``"pynamodb"`` sends through pynamodb's connection and botocore; ``"direct"`` through connections
             of our own, at a fraction of the cost a call, with botocore's endpoints, credentials and retry rules.
-        fast_parse: read answers by `tablekit.wire.response`; False leaves it to botocore's own parser,
-            which gives the same data.
+        fast_parse: read answers by `tablekit.wire.response` and give botocore the bodies of requests ready made;
+            False leaves both to botocore, which gives and sends the same data.
 
     Raises `RequestError` for settings that contradict each other.
     See https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html for the retry modes.

@@ -18,12 +18,15 @@ __all__ = ["NOT_SIGNED", "VARYING", "Keys", "KeysLike", "Signer", "Stamp", "cano
 
 NOT_SIGNED: Final = frozenset(
     {
+        "baggage",
         "connection",
         "expect",
         "keep-alive",
         "proxy-authenticate",
         "proxy-authorization",
         "te",
+        "traceparent",
+        "tracestate",
         "trailer",
         "transfer-encoding",
         "upgrade",

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from decimal import Decimal
-from typing import Any, Literal, Union, cast
+from typing import Any, Final, Literal, Union, cast
 
 import attrs
 
@@ -23,7 +23,7 @@ from tablekit.codecs.freeform import encode_free
 from tablekit.definition.registry import TableDefinition
 from tablekit.definition.schema import EntitySchema
 from tablekit.errors import DataError, InvalidStreamRecord
-from tablekit.operations.dispatch import RawItem, untyped_error
+from tablekit.operations.dispatch import RawItem, Report, untyped_error
 from tablekit.wire.items import decoder
 
 __all__ = [
@@ -42,8 +42,9 @@ StreamView = Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"
 StreamPolicy = Literal["raw", "skip", "raise"]
 """What becomes of a change of a row that is no entity: raw rows, nothing, or an error."""
 
-UndecodablePolicy = Literal["raise", "raw"]
-"""What becomes of a row of a known class that its fields cannot read: an error, or a raw row."""
+UndecodablePolicy = Union[Literal["raise", "raw"], Report]
+"""What becomes of a row of a known class that its fields cannot read: an error, or a raw row; a function is told the
+error of each, and the row is raw."""
 
 _KINDS: Mapping[str, ChangeKind] = {"INSERT": "insert", "MODIFY": "modify", "REMOVE": "remove"}
 _SCALARS = frozenset({"S", "N", "B", "BOOL", "NULL"})
@@ -101,6 +102,8 @@ def _parsed(text: str | bytes | bytearray) -> Any:
     try:
         # A file may begin with a byte order mark, which json refuses.
         return json.loads(text.removeprefix("\ufeff") if isinstance(text, str) else bytes(text).decode("utf-8-sig"))
+    except RecursionError:
+        raise InvalidStreamRecord(f"The text of the event is nested deeper than any record is. {_WANTED}") from None
     except ValueError as error:
         # The exception of a bad character quotes the text that it stands in.
         where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
@@ -161,6 +164,8 @@ def parse_record(record: Mapping[str, Any], registry: TableDefinition) -> Stream
         time = _time(change.get("ApproximateCreationDateTime"))
     except ValueProblem as problem:
         raise refuse(f"has a bad value at {problem.path}: {problem.reason}.") from None
+    except RecursionError:
+        raise refuse("holds a value that is nested deeper than DynamoDB stores.") from None
     return StreamRecord(
         kind=kind,
         keys=key,
@@ -223,6 +228,11 @@ def _whole(image: Any, keys: Item, *, plain: bool) -> Item | None:
 
 
 def _image(image: Mapping[str, Any], *, plain: bool) -> Item:
+    if not plain:
+        try:
+            return {name if type(name) is str else _unusual(): _usual(value) for name, value in image.items()}
+        except (ValueError, RecursionError):
+            pass  # the careful way reads it, or says what is wrong
     found: Item = {}
     for name, value in image.items():
         try:
@@ -230,6 +240,30 @@ def _image(image: Mapping[str, Any], *, plain: bool) -> Item:
         except ValueProblem as problem:
             raise problem.at(str(name)) from None
     return found
+
+
+_USUAL: Final[Mapping[str, type]] = {"S": str, "N": str, "BOOL": bool, "NULL": bool}
+"""The types that stand in an image as they come, and the class of their values."""
+
+
+def _usual(value: Any) -> AttributeValue:
+    """As `_wire`, for values as JSON has them; ``ValueError`` for others. Scalars are shared with the record."""
+    kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
+    if kind is not dict:
+        _unusual()
+    ((tag, inner),) = value.items()
+    kind = type(inner)  # pyright: ignore[reportUnknownVariableType]
+    if kind is _USUAL.get(tag):
+        return cast(AttributeValue, value)
+    if tag == "L" and kind is list:
+        return {"L": [_usual(each) for each in inner]}
+    if tag == "M" and kind is dict:
+        return {"M": {name: _usual(each) for name, each in inner.items()}}
+    raise ValueError("not as JSON has it")
+
+
+def _unusual() -> Any:
+    raise ValueError("not as JSON has it")
 
 
 def _wire(value: Any) -> AttributeValue:
@@ -265,7 +299,7 @@ def _sequence(value: Any, tag: str) -> Sequence[Any]:
 def _scalar(tag: str, inner: Any) -> Any:
     if tag == "N" and isinstance(inner, (int, float, Decimal)) and not isinstance(inner, bool):
         # Some tools write numbers as JSON numbers; DynamoDB itself writes text.
-        return format(Decimal(repr(inner)) if isinstance(inner, float) else Decimal(inner), "f")
+        return encode_free(inner)["N"]
     if tag == "B":
         return _bytes(inner)
     wanted = (bool,) if tag in ("BOOL", "NULL") else (str,)
@@ -306,7 +340,7 @@ def decode_image(
     if image is None:
         return None
     stored = image.get(registry.type_attribute, {}).get("S")
-    lenient = undecodable == "raw"
+    lenient = undecodable != "raise"
     if stored is None:
         schema = _untyped_schema(registry, image, counterpart, infer=untyped == "infer")
         if schema is None:
@@ -318,10 +352,12 @@ def decode_image(
             return _foreign(unknown, image, lambda: registry.unknown_type(stored, image))
     try:
         return decoder(schema)(_with_bytes(schema, image) if plain else image)
-    except DataError:
-        if lenient:
-            return RawItem(image)
-        raise
+    except DataError as error:
+        if not lenient:
+            raise
+        if callable(undecodable):
+            undecodable(error)
+        return RawItem(image)
 
 
 def _untyped_schema(

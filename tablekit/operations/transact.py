@@ -11,7 +11,7 @@ import inspect
 import logging
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import attrs
 
@@ -30,7 +30,7 @@ from tablekit.operations.batch_get import read_items, token_of
 from tablekit.operations.calls import call
 from tablekit.operations.driver import run
 from tablekit.operations.execute import new_token
-from tablekit.operations.hooks import after_write, before_write
+from tablekit.operations.hooks import after_write, before_write, has_hook
 from tablekit.operations.observe import dry_run_of
 from tablekit.operations.outcome import decide_transaction
 from tablekit.operations.plans import decode_stored
@@ -56,6 +56,8 @@ __all__ = ["Later", "Transacting", "hooked"]
 
 _log = logging.getLogger("tablekit.transactions")
 
+W = TypeVar("W")
+
 MAX_TOKEN = 36
 RESUMABLE_SECONDS = 9 * 60
 """How long a token is taken for good; DynamoDB keeps it for ten minutes from when the first request ended."""
@@ -67,18 +69,20 @@ class Later:
 
     entity: EntityBase
     verb: str
-    make: Callable[[], Step]
+    make: Callable[[], Any]
 
-    async def ready(self, session: Session) -> Step:
+    async def ready(self, session: Session) -> Any:
         """Await the hook, and plan."""
         await before_write(session, self.entity, self.verb)
         return self.make()
 
 
-def hooked(session: Session, entity: EntityBase, verb: str, make: Callable[[], Step]) -> Step | Later:
+def hooked(session: Session, entity: EntityBase, verb: str, make: Callable[[], W]) -> W | Later:
     """Call an entity's ``before_write`` and plan its write; later, where the hook is asynchronous."""
     if not isinstance(entity, EntityBase):
         raise RequestError(f"{verb} takes an entity, such as Document(...), not {_kind(entity)}.")
+    if not has_hook(entity, "before_write"):
+        return make()
     if session.awaited and inspect.iscoroutinefunction(getattr(entity, "before_write", None)):
         return Later(entity, verb, make)
     run(before_write(session, entity, verb))
@@ -152,9 +156,10 @@ class Transacting:
         if step.plan is None:
             return
         self._check_row(step)
-        count = 1 + sum(each.plan is not None for each in self.steps)
-        if count > MAX_ACTIONS:
-            raise too_many(count)
+        if len(self.steps) >= MAX_ACTIONS:
+            count = 1 + sum(each.plan is not None for each in self.steps)
+            if count > MAX_ACTIONS:
+                raise too_many(count)
 
     def _check_row(self, step: Step) -> None:
         row = id(step.schema.registry), token_of(step.key)
@@ -284,7 +289,7 @@ class Transacting:
                 done.append(each.step)
         await self._refresh([step for step in done if step.verb == "update" and _unseen(step.target)])
         for step in done:
-            if step.verb != "check" and isinstance(step.target, EntityBase):
+            if step.verb != "check" and isinstance(step.target, EntityBase) and has_hook(step.target, "after_write"):
                 await after_write(self.session, step.target, step.verb)
 
     async def _refresh(self, steps: Sequence[Step]) -> None:

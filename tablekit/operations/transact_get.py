@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from tablekit._types import Item
@@ -10,6 +10,7 @@ from tablekit.errors import CancellationReason, LimitExceeded, RequestError, Ser
 from tablekit.operations.batch_get import backoff, token_of
 from tablekit.operations.calls import call
 from tablekit.operations.dispatch import decode_as, is_expired
+from tablekit.operations.errors_map import invalid_response
 from tablekit.operations.session import Session
 from tablekit.operations.transact_render import SessionOf, TableNames
 from tablekit.operations.transact_send import CANCELLED, PASSING, passing_error, reasons_of
@@ -85,6 +86,8 @@ async def _read(
             await session.port.sleep(backoff(attempt))
         else:
             responses: list[dict[str, Any]] = answer.body.get("Responses", [])
+            if isinstance(responses, Mapping) or len(responses) != len(wanted):
+                raise invalid_response("UnreadableBody", "TransactGetItems", answer.attempts, session.name)
             return [response.get("Item") for response in responses]
 
 

@@ -14,7 +14,7 @@ from tablekit.operations.batch_get import token_of
 from tablekit.operations.plans import WritePlan
 from tablekit.operations.session import Session
 from tablekit.operations.unique import Guard, GuardAction
-from tablekit.wire.sizes import item_size, value_size
+from tablekit.wire.sizes import item_size, size_bound, value_size
 
 __all__ = [
     "MAX_ACTIONS",
@@ -108,7 +108,7 @@ def canonical_part(part: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(part)
     for name in ("Item", "Key"):
         if name in found:
-            found[name] = {key: _canonical(found[name][key]) for key in sorted(found[name])}
+            found[name] = _canonical_map(found[name])
     if "ExpressionAttributeValues" in found:
         found["ExpressionAttributeValues"] = {
             key: _canonical(value) for key, value in found["ExpressionAttributeValues"].items()
@@ -116,15 +116,22 @@ def canonical_part(part: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _canonical(value: Mapping[str, Any]) -> dict[str, Any]:
-    ((tag, inner),) = value.items()
-    if tag in ("SS", "NS", "BS"):
-        return {tag: sorted(inner)}
-    if tag == "L":
-        return {tag: [_canonical(each) for each in inner]}
-    if tag == "M":
-        return {tag: {name: _canonical(inner[name]) for name in sorted(inner)}}
-    return {tag: inner}
+def _canonical_map(values: Mapping[str, Any]) -> dict[str, Any]:
+    # Most values are texts and numbers, which have one form.
+    return {
+        name: value if "S" in value or "N" in value else _canonical(value) for name, value in sorted(values.items())
+    }
+
+
+def _canonical(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    for tag, inner in value.items():
+        if tag in ("SS", "NS", "BS"):
+            return {tag: sorted(inner)}
+        if tag == "L":
+            return {tag: [_canonical(each) for each in inner]}
+        if tag == "M":
+            return {tag: _canonical_map(inner)}
+    return value
 
 
 def too_many(count: int) -> LimitExceeded:
@@ -146,6 +153,8 @@ def check_limits(actions: Sequence[RenderedAction]) -> None:
             "Two actions of this transaction are on one row, reached through two Table objects of one name. DynamoDB "
             "takes one action on a row."
         )
+    if sum(_bound(action.wire) for action in actions) <= MAX_BYTES:
+        return
     size = sum(_size(action.wire) for action in actions)
     if size > MAX_BYTES:
         raise LimitExceeded(
@@ -154,6 +163,13 @@ def check_limits(actions: Sequence[RenderedAction]) -> None:
             limit=MAX_BYTES,
             actual=size,
         )
+
+
+def _bound(wire: Mapping[str, Any]) -> int:
+    """At least what `_size` gives, and quicker."""
+    (part,) = wire.values()
+    sent = part.get("Item")
+    return size_bound(sent if sent is not None else part["Key"]) + size_bound(part.get("ExpressionAttributeValues", {}))
 
 
 def _size(wire: Mapping[str, Any]) -> int:

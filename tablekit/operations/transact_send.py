@@ -60,6 +60,7 @@ class Sender:
 
     Attributes:
         history: every attempt. open_history: the attempts since the last proof that nothing was applied.
+        sent: false when a dry run recorded it.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Sender:
         self.request = request
         self.history: list[Attempt] = []
         self.open_history: list[Attempt] = list(before)
+        self.sent = True
         self._conflicts = retry_conflicts
         self._pauses = list(IN_PROGRESS_PAUSES)
         self._tried = 0
@@ -93,6 +95,7 @@ class Sender:
                 raise
             else:
                 self._note(answer.attempts)
+                self.sent = answer.sent
                 return None
 
     def _note(self, attempts: Sequence[Attempt]) -> None:

@@ -21,6 +21,7 @@ from tablekit.operations.driver import run
 from tablekit.operations.errors_map import attach_history, invalid_response, is_transport_error, map_error
 from tablekit.operations.listening import Listener, Listening
 from tablekit.operations.process import Process, leave_behind
+from tablekit.operations.ready_body import register_bodies
 from tablekit.operations.settings import Settings, client_options
 from tablekit.operations.signer import Keys
 
@@ -123,7 +124,8 @@ class SyncPort(Listening):
     def _dispatch(self, call: Call, wire: dict[str, Any], table: str) -> dict[str, Any]:
         token = CURRENT.set(call)
         try:
-            body: dict[str, Any] = self._connect().dispatch(call.operation, wire)
+            # A copy: listeners may keep the wire form, and the parameters are taken apart on their way.
+            body: dict[str, Any] = self._connect().dispatch(call.operation, dict(wire))
         except BaseException as exc:
             if isinstance(exc, Exception) and is_transport_error(exc):
                 raise map_error(exc, call.operation, call.attempts, table) from exc
@@ -206,6 +208,7 @@ def _build_connection(settings: Settings, on_client: Callable[[Any], None] | Non
     connection.factory = _ClientFactory(session, options)
     client = connection.client
     register(client.meta.events)
+    register_bodies(client.meta.events)
     if on_client is not None:
         on_client(client)
     return connection

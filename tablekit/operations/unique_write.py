@@ -11,7 +11,7 @@ from tablekit._types import Item
 from tablekit.definition.entity import EntityBase
 from tablekit.errors import ConditionFailed, ServiceError, StaleEntity, TransactionCancelled
 from tablekit.operations.batch_get import backoff
-from tablekit.operations.execute import execute
+from tablekit.operations.execute import execute, unread
 from tablekit.operations.plans import WritePlan
 from tablekit.operations.read import get_request
 from tablekit.operations.session import Session
@@ -85,10 +85,10 @@ async def _write_guarded(session: Session, ready: Ready, plan: WritePlan, transa
         raise named from cancelled
     if transaction.state == "held back":
         return ready.step.target
-    return plan.apply(await _answer(session, ready, plan))
+    return plan.apply(await _answer(session, ready, plan, transaction))
 
 
-async def _answer(session: Session, ready: Ready, plan: WritePlan) -> dict[str, Any]:
+async def _answer(session: Session, ready: Ready, plan: WritePlan, transaction: Transacting) -> dict[str, Any]:
     """What the single write would have been answered; a transaction is answered with no attributes."""
     step = ready.step
     if not plan.needs_attributes:
@@ -98,9 +98,9 @@ async def _answer(session: Session, ready: Ready, plan: WritePlan) -> dict[str, 
         return {} if ready.before.item is None else {"Attributes": ready.before.item}
     try:
         answer = await session.send(get_request(step.key, consistent=True, entity=step.schema.name))
-    except ServiceError:
+    except ServiceError as error:
         if not isinstance(step.target, EntityBase):
-            raise
+            raise unread(plan, error, transaction.history) from error
         return {}  # the entity takes what is known; the write is done
     item: Item = answer.body.get("Item") or {}
     if step.returning == "changed":

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from tablekit._types import Item
 from tablekit.operations.session import SessionSource
 from tablekit.tools.adopt_check import RowVerdict, loaded, read_back
 from tablekit.tools.adopt_names import field_name, unused
@@ -110,7 +111,7 @@ def adopt_tables(tables: Sequence[SourceTable], *, type_attribute: str | None = 
     taken: set[str] = set()
     plans: list[TablePlan] = []
     results: list[AdoptedTable] = []
-    for table in tables:
+    for table in map(_storable, map(_named, tables)):
         variable = unused("app" if len(tables) == 1 else field_name(table.name), taken)
         taken.add(variable)
         plan, verdicts = _settle(table, variable, type_attribute, taken)
@@ -119,6 +120,29 @@ def adopt_tables(tables: Sequence[SourceTable], *, type_attribute: str | None = 
     text = write_module(plans, [line for result in results for line in _report(result)])
     with loaded(text):
         return Adoption(text, tuple(results))
+
+
+def _named(table: SourceTable) -> SourceTable:
+    name = table.usable_name
+    if name == table.name:
+        return table
+    note = f"{table.name!r} is no name of a table; connect(name=...) takes the real one"
+    return attrs.evolve(table, name=name, notes=(*table.notes, note))
+
+
+def _storable(table: SourceTable) -> SourceTable:
+    """The table without rows that DynamoDB would refuse for a key of an index; only a file can hold such rows."""
+    kinds = {name: table.key_types.get(name, "S") for index in table.indexes for name in index.keys}
+    kept: list[Item] = []
+    bad = list(table.bad)
+    for number, item in enumerate(table.rows, 1):
+        wrong = next((name for name, kind in kinds.items() if name in item and kind not in item[name]), None)
+        if wrong is None:
+            kept.append(item)
+        else:
+            reason = f"{wrong!r} is a key of an index of type {kinds[wrong]}, and is of type {next(iter(item[wrong]))}"
+            bad.append(BadRow(f"row {number}", _key(table, item), reason))
+    return table if len(kept) == len(table.rows) else attrs.evolve(table, rows=tuple(kept), bad=tuple(bad))
 
 
 def _settle(

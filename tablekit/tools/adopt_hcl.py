@@ -1,139 +1,304 @@
-"""The DynamoDB tables of Terraform files: as much of its language as a resource of a table is written in."""
+"""The DynamoDB tables of Terraform files, with the expressions of them that one file or folder can answer.
+
+The language is read by python-hcl2, which comes with the extra ``tablekit[adopt]``. Expressions are taken as far as
+they name what stands in the same folder: variables with defaults, locals, ``for_each`` over lists and maps.
+https://developer.hashicorp.com/terraform/language/expressions
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
-__all__ = ["tables_of_terraform"]
+import attrs
 
-_TOKEN = re.compile(
-    r'\s+|\#[^\n]*|//[^\n]*|/\*.*?\*/|(?P<text>"(?:[^"\\]|\\.)*")|(?P<word>[A-Za-z0-9_.-]+)|(?P<mark>[{}\[\]=,:()]|.)',
-    re.DOTALL,
-)
+__all__ = ["NotRead", "TerraformTable", "tables_of_terraform"]
 
+MOST_TEXT = 2_000_000
+"""Characters of a file that are read; a definition of a table is a few thousand."""
 
-class _Reader:
-    """Goes through the tokens of a file."""
-
-    def __init__(self, text: str) -> None:
-        found = (match for match in _TOKEN.finditer(text) if match.lastgroup is not None)
-        self.tokens = [(match.lastgroup, match.group()) for match in found]
-        self.at = 0
-
-    def peek(self, ahead: int = 0) -> tuple[str | None, str]:
-        return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else (None, "")
-
-    def take(self) -> tuple[str | None, str]:
-        token = self.peek()
-        self.at += 1
-        return token
-
-    def block(self) -> dict[str, Any]:
-        """The entries up to the closing brace: attributes by name, blocks as lists under their name."""
-        found: dict[str, Any] = {}
-        while self.peek()[1] not in ("}", ""):
-            kind, name = self.take()
-            if kind not in ("word", "text"):
-                continue
-            if self.peek()[1] in ("=", ":"):
-                self.take()
-                found[_plain(name)] = self.value()
-                continue
-            while self.peek()[0] in ("text", "word") and self.peek()[1] != "{":
-                self.take()
-            if self.peek()[1] == "{":
-                self.take()
-                found.setdefault(name, []).append(self.block())
-                self.take()
-        return found
-
-    def value(self) -> Any:
-        kind, mark = self.take()
-        if mark == "[":
-            return self._list()
-        if mark == "{":
-            inner = self.block()
-            self.take()
-            return inner
-        # What is called or indexed is an expression, and no constant.
-        while self.peek()[1] in ("(", "["):
-            self._skip()
-            mark = ""
-        return _plain(mark) if kind in ("text", "word") else None
-
-    def _list(self) -> list[Any]:
-        found: list[Any] = []
-        while self.peek()[1] not in ("]", ""):
-            if self.peek()[1] == ",":
-                self.take()
-            else:
-                found.append(self.value())
-        self.take()
-        return found
-
-    def _skip(self) -> None:
-        depth = 0
-        while self.peek()[1]:
-            mark = self.take()[1]
-            depth += (mark in "([{") - (mark in ")]}")
-            if depth == 0:
-                return
+_PATH = re.compile(r"[A-Za-z_][\w-]*(?:\.[\w-]+|\[\"[^\"\\]*\"\]|\[\d+\])*")
+_STEP = re.compile(r"\.([\w-]+)|\[\"([^\"\\]*)\"\]|\[(\d+)\]")
+_CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
+_INSERTED = re.compile(r"(?<!\$)\$\{([^{}]*)\}")
+_MARK = re.compile(r"__\w+__")
+"""What python-hcl2 adds to blocks: comments, and that they are blocks."""
 
 
-def _plain(token: str) -> Any:
-    if token.startswith('"'):
-        try:
-            text: str = json.loads(token, strict=False)
-        except ValueError:
-            return token[1:-1]
-        return text.replace("$${", "${").replace("%%{", "%{")
-    return {"true": True, "false": False}.get(token, token)
+class NotRead(Exception):
+    """A file is not of the language, or holds an expression where a constant is needed."""
 
 
-def tables_of_terraform(text: str) -> Iterator[dict[str, Any]]:
-    """The tables among the resources of a Terraform file, as CreateTable bodies.
+class Unknown(str):
+    """An expression that nothing in the folder answers, as it is written."""
 
-    Names that are expressions are taken as they are written; ``dynamic`` blocks are not followed.
+    __slots__ = ()
+
+
+@attrs.frozen
+class TerraformTable:
+    """A table of a file.
+
+    Attributes:
+        body: as CreateTable takes it. notes: what had to be left open.
     """
-    reader = _Reader(text)
-    while reader.peek()[1]:
-        if reader.peek()[1] == "resource" and _plain(reader.peek(1)[1]) == "aws_dynamodb_table":
-            label = _plain(reader.peek(2)[1])
-            reader.at += 4
-            yield _body(reader.block(), str(label))
-        reader.take()
+
+    body: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+def tables_of_terraform(text: str, beside: Iterable[str] = ()) -> Iterator[TerraformTable]:
+    """The tables among the resources of a Terraform file.
+
+    Parameters:
+        text: the file. beside: the other files of its folder, for variables and locals; those that cannot be read
+            are left out.
+
+    Raises `NotRead`.
+    """
+    parsed = _parse(text)
+    scope = _scope([*_readable(beside), parsed])
+    for resource in _blocks(parsed.get("resource")):
+        for kind, named in resource.items():
+            if _bare(kind) == "aws_dynamodb_table":
+                for label, block in cast("Mapping[str, Any]", named).items():
+                    yield from _tables(block, str(_bare(label)), scope)
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        hcl2: Any = importlib.import_module("hcl2")
+    except ImportError:
+        raise NotRead('Terraform needs the extra: pip install "tablekit[adopt]".') from None
+    if len(text) > MOST_TEXT:
+        raise NotRead(f"It has more than {MOST_TEXT:,} characters.")
+    try:
+        found: dict[str, Any] = hcl2.loads(text if text.endswith("\n") else text + "\n")
+    except RecursionError:
+        raise NotRead("It is nested too deeply.") from None
+    except Exception as error:
+        # The parser's own errors share no base; their text quotes the file over many lines.
+        line = getattr(error, "line", None)
+        where = f" at line {line}" if isinstance(line, int) and line > 0 else ""
+        raise NotRead(f"It is not of Terraform's language{where} ({type(error).__name__}).") from None
+    return found
+
+
+def _readable(texts: Iterable[str]) -> Iterator[dict[str, Any]]:
+    for text in texts:
+        if "variable" in text or "locals" in text:
+            try:
+                yield _parse(text)
+            except NotRead:
+                continue
+
+
+def _scope(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What expressions may name: ``var`` and ``local``."""
+    scope: dict[str, Any] = {"var": {}, "local": {}}
+    for file in files:
+        for variable in _blocks(file.get("variable")):
+            for name, block in variable.items():
+                if isinstance(block, Mapping) and "default" in block:
+                    scope["var"][_bare(name)] = _value(block["default"], scope)
+    # Locals may name one another, in any order; three rounds see through what people write.
+    for _ in range(3):
+        for file in files:
+            for block in _blocks(file.get("locals")):
+                scope["local"].update(_value(block, scope))
+    return scope
+
+
+def _blocks(found: Any) -> list[Mapping[str, Any]]:
+    several: list[Any] = cast(Any, found) if isinstance(found, list) else []
+    return [each for each in several if isinstance(each, Mapping)]
+
+
+# Expressions
+
+
+def _bare(text: Any) -> Any:
+    """A string without its quotes."""
+    if isinstance(text, str) and len(text) > 1 and text[0] == text[-1] == '"':
+        try:
+            return json.loads(text, strict=False)
+        except ValueError:
+            return text[1:-1]
+    return text
+
+
+def _value(found: Any, scope: Mapping[str, Any]) -> Any:
+    """A value with its expressions answered; `Unknown` where they cannot be."""
+    if isinstance(found, list):
+        several: list[Any] = cast(Any, found)
+        return [_value(each, scope) for each in several]
+    if isinstance(found, Mapping):
+        entries = cast("Mapping[str, Any]", found).items()
+        return {_bare(name): _value(each, scope) for name, each in entries if not _MARK.fullmatch(name)}
+    if not isinstance(found, str):
+        return found
+    if found[:2] == "${" and found[-1:] == "}":
+        return _expression(found[2:-1].strip(), scope)
+    return _text(str(_bare(found)), scope)
+
+
+def _text(text: str, scope: Mapping[str, Any]) -> str:
+    """A string with what is known of its insertions inserted; others stay as they are written."""
+
+    def insert(match: re.Match[str]) -> str:
+        known = _expression(match.group(1).strip(), scope)
+        return match.group() if isinstance(known, Unknown) or not isinstance(known, (str, int)) else str(known)
+
+    filled = _INSERTED.sub(insert, text)
+    if _INSERTED.search(filled):
+        return Unknown(filled)
+    return filled.replace("$${", "${").replace("%%{", "%{")
+
+
+def _expression(text: str, scope: Mapping[str, Any]) -> Any:
+    if _PATH.fullmatch(text):
+        return _walk(text, scope)
+    call = _CALL.fullmatch(text)
+    if call is None:
+        return Unknown(text)
+    name, inside = call.groups()
+    try:
+        given = _value(_parse(f"x = [{inside}]").get("x"), scope)
+    except NotRead:
+        return Unknown(text)
+    several: list[Any] = cast(Any, given) if isinstance(given, list) else []
+    return _called(name, several, Unknown(text))
+
+
+def _called(name: str, given: Sequence[Any], unknown: Unknown) -> Any:
+    """The functions by which for_each and its values are written; others are not known."""
+    if name in ("toset", "tolist", "tomap") and len(given) == 1:
+        return given[0]
+    if name in ("try", "coalesce"):
+        return next((each for each in given if not isinstance(each, Unknown) and each is not None), unknown)
+    if name == "lookup" and len(given) > 1 and isinstance(given[0], Mapping):
+        found = cast("Mapping[str, Any]", given[0])
+        return found.get(given[1], given[2] if len(given) > 2 else unknown)
+    return unknown
+
+
+def _walk(text: str, scope: Mapping[str, Any]) -> Any:
+    if text in ("true", "false", "null"):
+        return {"true": True, "false": False, "null": None}[text]
+    first = re.split(r"[.\[]", text, maxsplit=1)[0]
+    found: Any = scope.get(first, Unknown(text))
+    for step in _STEP.finditer(text, len(first)):
+        name, quoted, number = step.groups()
+        try:
+            found = found[int(number)] if number is not None else found[name if name is not None else quoted]
+        except (KeyError, IndexError, TypeError):
+            return Unknown(text)
+    return found
+
+
+# Tables
+
+
+def _tables(block: Any, label: str, scope: Mapping[str, Any]) -> Iterator[TerraformTable]:
+    """The table of a resource; one for each instance, where ``for_each`` is known."""
+    if not isinstance(block, Mapping):
+        raise NotRead(f"The resource {label!r} is no block.")
+    resource = cast("Mapping[str, Any]", block)
+    instances = _instances(resource.get("for_each"), scope)
+    if instances is None:
+        yield _table(resource, label, scope, (f"one table stands for all of for_each of {label!r}",))
+    elif instances:
+        for key, value in instances:
+            inner = {**scope, "each": {"key": key, "value": value}}
+            yield _table(resource, f"{label}[{key}]", inner, ())
+    else:
+        yield _table(resource, label, scope, ())
+
+
+def _instances(given: Any, scope: Mapping[str, Any]) -> list[tuple[Any, Any]] | None:
+    """Keys and values of a ``for_each``; empty where there is none, None where it is not known."""
+    if given is None:
+        return []
+    found = _value(given, scope)
+    if isinstance(found, Mapping):
+        entries: Mapping[Any, Any] = cast(Any, found)
+        return list(entries.items())
+    if isinstance(found, list):
+        several: list[Any] = cast(Any, found)
+        return [(each if isinstance(each, str) else str(number), each) for number, each in enumerate(several)]
+    return None
+
+
+def _table(block: Mapping[str, Any], label: str, scope: Mapping[str, Any], notes: tuple[str, ...]) -> TerraformTable:
+    dynamic, left = _dynamic(block, scope)
+    plain = _value({name: each for name, each in block.items() if name != "dynamic"}, scope)
+    for name, blocks in dynamic.items():
+        plain[name] = [*plain.get(name, []), *blocks]
+    return TerraformTable(_body(plain, label), (*notes, *left))
+
+
+def _dynamic(block: Mapping[str, Any], scope: Mapping[str, Any]) -> tuple[dict[str, list[Any]], list[str]]:
+    """The blocks that ``dynamic`` blocks make, and what is said of those that cannot be made here."""
+    made: dict[str, list[Any]] = {}
+    notes: list[str] = []
+    for entry in _blocks(block.get("dynamic")):
+        for quoted, inner in entry.items():
+            if _MARK.fullmatch(quoted) or not isinstance(inner, Mapping):
+                continue
+            name, rule = str(_bare(quoted)), cast("Mapping[str, Any]", inner)
+            over = _instances(rule.get("for_each"), scope)
+            if over is None:
+                shown = _value(rule.get("for_each"), scope)
+                notes.append(f"the dynamic {name} blocks are not known: they are made for each of {shown}")
+                continue
+            iterator = str(_bare(rule.get("iterator", name))).removeprefix("${").removesuffix("}")
+            for key, value in over:
+                inside = {**scope, iterator: {"key": key, "value": value}}
+                made.setdefault(name, []).extend(_value(each, inside) for each in _blocks(rule.get("content")))
+    return made, notes
 
 
 def _body(block: Mapping[str, Any], label: str) -> dict[str, Any]:
     ttl = next((each for each in block.get("ttl", []) if each.get("enabled", True)), None)
     name = block.get("name")
     return {
-        "TableName": name if isinstance(name, str) and name else label,
+        "TableName": str(name) if isinstance(name, str) and name else label,
         "KeySchema": _key_schema(block),
         "AttributeDefinitions": [
-            {"AttributeName": each["name"], "AttributeType": each["type"]} for each in block.get("attribute", [])
+            {"AttributeName": _constant(each["name"]), "AttributeType": _constant(each["type"])}
+            for each in block.get("attribute", [])
         ],
         "GlobalSecondaryIndexes": [_index(each) for each in block.get("global_secondary_index", [])],
         "LocalSecondaryIndexes": [_index(each) for each in block.get("local_secondary_index", [])],
-        "TimeToLiveSpecification": {"AttributeName": ttl["attribute_name"], "Enabled": True} if ttl else None,
+        "TimeToLiveSpecification": {"AttributeName": _constant(ttl["attribute_name"]), "Enabled": True}
+        if ttl and ttl.get("attribute_name")
+        else None,
     }
 
 
-def _key_schema(block: Mapping[str, Any]) -> list[dict[str, str]]:
+def _constant(value: Any) -> Any:
+    if isinstance(value, Unknown):
+        raise NotRead(f"The expression {str(value)!r} stands where the name or type of an attribute is needed.")
+    return value
+
+
+def _key_schema(block: Mapping[str, Any]) -> list[dict[str, Any]]:
     keys = [
-        {"AttributeName": block[name], "KeyType": kind}
+        {"AttributeName": _constant(block[name]), "KeyType": kind}
         for name, kind in (("hash_key", "HASH"), ("range_key", "RANGE"))
         if block.get(name)
     ]
     named = block.get("key_schema", [])
-    return keys + [{"AttributeName": each["attribute_name"], "KeyType": each["key_type"]} for each in named]
+    return keys + [
+        {"AttributeName": _constant(each["attribute_name"]), "KeyType": _constant(each["key_type"])} for each in named
+    ]
 
 
 def _index(block: Mapping[str, Any]) -> dict[str, Any]:
-    projection: dict[str, Any] = {"ProjectionType": block.get("projection_type", "ALL")}
+    projection: dict[str, Any] = {"ProjectionType": _constant(block.get("projection_type", "ALL"))}
     if block.get("non_key_attributes"):
-        projection["NonKeyAttributes"] = block["non_key_attributes"]
-    return {"IndexName": block["name"], "KeySchema": _key_schema(block), "Projection": projection}
+        projection["NonKeyAttributes"] = [_constant(each) for each in block["non_key_attributes"]]
+    return {"IndexName": _constant(block["name"]), "KeySchema": _key_schema(block), "Projection": projection}

@@ -99,7 +99,8 @@ def plan_table(
     planned: list[tuple[RowGroup, list[tuple[KeyTemplate, ...]]]] = []
     for group in groups:
         bare = collapse and group.type is None
-        keys = [finder.bare()] if bare else _unlike(finder.of_shape(group, shape) for shape in group.rows)
+        shapes = [finder.of_shape(group, shape) for shape in group.rows]
+        keys = [finder.bare()] if bare else _unlike(_levelled(shapes, group))
         _add(planned, group, keys, reader)
     classes = [_class(table, group, keys, taken, found.name) for group, keys in planned]
     stored = found.name or _free_type(table)
@@ -115,6 +116,20 @@ def _collapsed(groups: Sequence[RowGroup]) -> list[RowGroup]:
         rows.update(group.rows)
     shapes = f"{len(rows)} shapes of keys that match one another's rows are one class here; part them by a type"
     return [group for group in groups if group.type is not None] + [RowGroup(None, (), rows, [shapes])]
+
+
+def _levelled(shapes: Sequence[tuple[KeyTemplate, ...]], group: RowGroup) -> list[tuple[KeyTemplate, ...]]:
+    """The templates, where a key that is the field itself in some shapes and made of parts in others is of parts."""
+    mixed = {at for at in range(len(shapes[0])) if len({keys[at].native for keys in shapes}) > 1}
+    held = {field_name(name) for item in group.items for name in item}
+
+    def level(key: KeyTemplate, at: int) -> KeyTemplate:
+        if at not in mixed or not key.native:
+            return key
+        name = unused(f"{'_'.join(words(key.attribute)).lower() or 'key'}_1", held)
+        return KeyTemplate(key.attribute, (KeyPart(name, None),))
+
+    return [tuple(level(key, at) for at, key in enumerate(keys)) for keys in shapes]
 
 
 def _unlike(found: Iterable[tuple[KeyTemplate, ...]]) -> list[tuple[KeyTemplate, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -47,6 +48,7 @@ class _Rows:
     def add(self, place: str, row: Any) -> None:
         try:
             item = self._read(row)
+            _check_texts(item)
             key = self._key(item)
         except ValueProblem as problem:
             where = f"{problem.path[1:]} " if problem.path else ""
@@ -101,6 +103,14 @@ class _Rows:
         found = mapping_of(row) or {}
         shown = [f"{name}={_bare(found[name])!r}" for name in self.key_names if name in found]
         return " ".join(shown) or "no key"
+
+
+def _check_texts(item: Item) -> None:
+    """JSON can spell half of a pair of surrogates; DynamoDB cannot have sent it."""
+    try:
+        json.dumps(item, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        raise ValueProblem("a text holds a lone surrogate, which UTF-8 cannot hold") from None
 
 
 def _bare(value: Any) -> Any:

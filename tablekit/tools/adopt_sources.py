@@ -17,9 +17,10 @@ from tablekit.operations.ddl import describe_table
 from tablekit.operations.driver import run
 from tablekit.operations.session import Session, SessionSource
 from tablekit.tools.adopt_rows import Placed, guess_keys, read_rows
-from tablekit.tools.adopt_tables import AdoptError, SourceTable, is_definition, read_definitions, table_of
-from tablekit.tools.export_source import find_export, parse_record, read_lines
-from tablekit.tools.scanning import RateLimit, SegmentScan
+from tablekit.tools.adopt_tables import YAML, AdoptError, SourceTable, is_definition, read_definitions, table_of
+from tablekit.tools.export_lines import parse_record, read_lines
+from tablekit.tools.export_source import find_export
+from tablekit.tools.scanning import SegmentScan, Shared
 from tablekit.tools.workbench import is_workbench, read_workbench
 from tablekit.wire.plain import mapping_of
 from tablekit.wire.requests import Request
@@ -45,7 +46,7 @@ def read_source(
             one JSON row a line, a BatchWriteItem body, ``{"Items": ...}`` of a Scan, a OneTable schema with data),
             in DynamoDB JSON or plain; a definition as for `schema`, which brings no rows.
         keys: the key attributes, for rows that come without a definition. schema: a file with the definition: a
-            CreateTable body, a DescribeTable answer, CloudFormation in JSON or Terraform.
+            CreateTable body, a DescribeTable answer, CloudFormation in JSON or YAML, or Terraform.
         limit: rows to take at most, of each table. repair: as for `read_workbench`.
 
     Raises `AdoptError`, `ExportError`.
@@ -53,7 +54,7 @@ def read_source(
     place = Path(source)
     if place.is_dir():
         return [_without_definition(place.name, list(_export_rows(place, limit)), keys, schema, repair=repair)]
-    if place.suffix == ".tf":
+    if place.suffix == ".tf" or place.suffix in YAML:
         return read_definitions(place)
     content = _load(place)
     if is_definition(content):
@@ -197,10 +198,11 @@ def sample_table(source: SessionSource, *, limit: int = 2000, rate: float | None
 
     It sends DescribeTable, DescribeTimeToLive and Scan, eventually consistent. Raises `TableNotFound`, `AccessDenied`.
     """
-    return run(_sample(source.session(), limit, RateLimit(rate)))
+    return run(_sample(source.session(), limit, rate))
 
 
-async def _sample(session: Session, limit: int, rate: RateLimit) -> SourceTable:
+async def _sample(session: Session, limit: int, rate: float | None) -> SourceTable:
+    shared = Shared(session, rate)
     description = await describe_table(session)
     table = table_of(description, name=session.name, origin=f"table {session.name}")
     rows: list[Item] = []
@@ -211,7 +213,7 @@ async def _sample(session: Session, limit: int, rate: RateLimit) -> SourceTable:
         scan = SegmentScan(segment, segments, page_size=min(share, limit) if segments > 1 else None)
         taken = 0
         while not scan.done and len(rows) < limit and (segments == 1 or taken < share):
-            page = await scan.step(session, rate)
+            page = await scan.step(shared)
             taken += len(page)
             rows += page
     read = read_rows(((f"row {number}", row) for number, row in enumerate(rows[:limit], 1)), table.key_names)

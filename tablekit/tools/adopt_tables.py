@@ -1,8 +1,9 @@
-"""What a table is, as descriptions of it say: DescribeTable, CreateTable bodies, CloudFormation, the CDK's output."""
+"""What a table is, as descriptions of it say: DescribeTable, CreateTable bodies, CloudFormation, Terraform."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -12,13 +13,16 @@ import attrs
 from tablekit._types import Item, KeyType
 from tablekit.api.table import Table
 from tablekit.definition.indexes import GlobalIndex, Index, LocalIndex
+from tablekit.definition.registry import table_name_problem
 from tablekit.errors import TablekitError
-from tablekit.tools.adopt_hcl import tables_of_terraform
+from tablekit.tools.adopt_cloudformation import parse_yaml, tables_of_template
+from tablekit.tools.adopt_hcl import NotRead, tables_of_terraform
 from tablekit.wire.plain import mapping_of
 
-__all__ = ["AdoptError", "BadRow", "SourceTable", "is_definition", "read_definitions", "table_of"]
+__all__ = ["YAML", "AdoptError", "BadRow", "SourceTable", "is_definition", "read_definitions", "table_of"]
 
-RESOURCES = ("AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable")
+YAML = (".yaml", ".yml")
+"""How the names of files end that are read as YAML."""
 
 
 class AdoptError(TablekitError):
@@ -64,6 +68,14 @@ class SourceTable:
     notes: tuple[str, ...] = ()
 
     @property
+    def usable_name(self) -> str:
+        """The name, or one that is like it where DynamoDB takes no such name: of a file, of a template's expression."""
+        if table_name_problem(self.name) is None:
+            return self.name
+        clean = re.sub(r"[^A-Za-z0-9_.-]+", "-", self.name).strip("-.")[:200]
+        return clean if len(clean) > 2 else f"table-{clean}".rstrip("-")
+
+    @property
     def key_names(self) -> tuple[str, ...]:
         """The attributes of the primary key."""
         return (self.pk,) if self.sk is None else (self.pk, self.sk)
@@ -71,7 +83,7 @@ class SourceTable:
     def as_table(self, **options: Any) -> Table:
         """A `Table` of it, without entities. Parameters are those of `Table`."""
         types: dict[str, KeyType] = {name: tag for name, tag in self.key_types.items() if tag != "S"}
-        return Table(self.name, pk=self.pk, sk=self.sk, indexes=self.indexes, key_types=types, **options)
+        return Table(self.usable_name, pk=self.pk, sk=self.sk, indexes=self.indexes, key_types=types, **options)
 
 
 def table_of(body: Mapping[str, Any], *, name: str | None = None, origin: str = "") -> SourceTable:
@@ -134,26 +146,63 @@ def _ttl(body: Mapping[str, Any]) -> str | None:
 
 
 def read_definitions(path: str | Path) -> list[SourceTable]:
-    """The tables that a file defines: a CreateTable body, a CloudFormation template in JSON, or Terraform.
+    """The tables that a file defines: a CreateTable body, a CloudFormation template, or Terraform.
 
-    Raises `AdoptError`.
+    Parameters:
+        path: JSON (a CreateTable body, a DescribeTable answer, a template, ``cdk synth``), YAML (a template, SAM,
+            serverless.yml), or a ``.tf`` file, whose folder is looked through for variables and locals.
+
+    YAML and Terraform need the extra ``tablekit[adopt]``. Raises `AdoptError`.
     """
     place = Path(path)
+    text = _text(place)
     try:
-        text = place.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise AdoptError(f"{place} cannot be read ({type(error).__name__}).") from None
-    if place.suffix == ".tf":
-        bodies = list(tables_of_terraform(text))
-        return _some([table_of(body, origin=place.name) for body in bodies], place)
-    try:
-        found = json.loads(text)
-    except ValueError:
+        if place.suffix == ".tf":
+            beside = [_text(each) for each in sorted(place.parent.glob("*.tf")) if each.name != place.name]
+            tables = [
+                attrs.evolve(table_of(found.body, origin=place.name), notes=found.notes)
+                for found in tables_of_terraform(text, beside)
+            ]
+        else:
+            content = _parsed(place, text)
+            tables = [table_of(body, name=name, origin=place.name) for name, body in _bodies(content, place.stem)]
+    except NotRead as problem:
         raise AdoptError(
-            f"{place} is no JSON. Give a CreateTable body or a CloudFormation template in JSON, or Terraform in a .tf "
-            "file; `cdk synth --json` writes one, and a YAML template is turned into JSON by `cfn-flip`."
+            f"{place} cannot be read as Terraform. {problem} A CreateTable body or the answer of DescribeTable can be "
+            "given in its place."
         ) from None
-    return _some([table_of(body, name=name, origin=place.name) for name, body in _bodies(found, place.stem)], place)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise AdoptError(
+            f"{place} holds a table that cannot be read: {type(error).__name__} {error}. Give the CreateTable body or "
+            "the answer of DescribeTable in its place."
+        ) from None
+    if not tables:
+        raise AdoptError(f"{place} defines no DynamoDB table.")
+    return tables
+
+
+def _text(place: Path) -> str:
+    try:
+        return place.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AdoptError(f"{place} cannot be read ({type(error).__name__}).") from None
+
+
+def _parsed(place: Path, text: str) -> Any:
+    if place.suffix not in YAML:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise AdoptError(
+                f"{place} is no JSON. Give a CreateTable body or a CloudFormation template; YAML in a .yaml or .yml "
+                "file, Terraform in a .tf file."
+            ) from None
+    try:
+        return parse_yaml(text)
+    except ImportError:
+        raise AdoptError(f'{place} is YAML, which needs the extra: pip install "tablekit[adopt]".') from None
+    except ValueError as problem:
+        raise AdoptError(f"{place} cannot be read: {problem}.") from None
 
 
 def is_definition(content: Any) -> bool:
@@ -161,16 +210,9 @@ def is_definition(content: Any) -> bool:
     return isinstance(content, dict) and bool(_bodies(content, ""))
 
 
-def _some(tables: list[SourceTable], place: Path) -> list[SourceTable]:
-    if not tables:
-        raise AdoptError(f"{place} defines no DynamoDB table.")
-    return tables
-
-
 def _bodies(found: Any, stem: str) -> list[tuple[str, Mapping[str, Any]]]:
     content: Mapping[str, Any] = mapping_of(found) or {}
     described = mapping_of(content.get("Table")) or content
-    resources = mapping_of(content.get("Resources")) or {}
     if isinstance(described.get("KeySchema"), list):
         return [(stem, described)]
-    return [(name, each.get("Properties", {})) for name, each in resources.items() if each.get("Type") in RESOURCES]
+    return tables_of_template(content)

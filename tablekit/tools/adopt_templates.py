@@ -82,6 +82,7 @@ class TemplateFinder:
         self._table = table
         self._reader = reader
         self._ignored = ignored | set(table.key_names)
+        self._mixed: frozenset[str] = frozenset()
 
     def bare(self) -> tuple[KeyTemplate, ...]:
         """Templates that are the key attributes themselves, and so read any row."""
@@ -94,6 +95,12 @@ class TemplateFinder:
         """The templates of the rows of one shape."""
         rows = group.rows[shape]
         naming = _Naming({name for item in group.items for name in item})
+        tags: dict[str, set[str]] = {}
+        for item in group.items:
+            for name, value in item.items():
+                tags.setdefault(name, set()).update(value)
+        # A part is a field of one scalar type, in all rows of the class.
+        self._mixed = frozenset(name for name, each in tags.items() if each not in ({"S"}, {"N"}))
         found: list[KeyTemplate] = []
         for attribute, labels in zip(self._table.key_names, shape):
             role_is_sort = attribute == self._table.sk
@@ -125,7 +132,7 @@ class TemplateFinder:
     def _linked(self, values: Sequence[str], rows: Sequence[Item], *, sorts: bool) -> KeyPart | None:
         """The attribute that holds the same text in all rows that have it; the best by its name, then the first."""
         for name in dict.fromkeys(name for item in rows for name in item):
-            if name in self._ignored:
+            if name in self._ignored or name in self._mixed:
                 continue
             spec = _agrees(name, values, rows, sorts=sorts)
             if spec is not None:

@@ -153,7 +153,7 @@ def _by_type(rows: Iterable[Item], attribute: str | None) -> tuple[dict[str, lis
     untyped: list[Item] = []
     for item in rows:
         value = None if attribute is None else text_of(item, attribute)
-        if value:
+        if value and value.strip():
             typed.setdefault(value, []).append(item)
         else:
             untyped.append(item)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import textwrap
 from collections.abc import Iterable, Sequence
 
 from tablekit.definition.indexes import Index
-from tablekit.tools.adopt_fields import FieldPlan
+from tablekit.tools.adopt_fields import MAP, FieldPlan, MapPlan
 from tablekit.tools.adopt_names import class_name, counted, unused
 from tablekit.tools.adopt_plan import ClassPlan, TablePlan
 from tablekit.tools.adopt_templates import KeyTemplate
@@ -33,14 +34,22 @@ def write_module(plans: Sequence[TablePlan], report: Sequence[str]) -> str:
 
 
 def _head(report: Sequence[str]) -> list[str]:
-    lines = [line for entry in report for line in _wrapped(entry, "")]
-    body = [line.replace("\\", "\\\\").replace('"""', "'''") for line in lines]
+    body = [_in_docstring(line) for entry in report for line in _wrapped(entry, "")]
     return ['"""Models of a table that was there before them, as `tablekit adopt` found it.', "", *body, '"""', ""]
 
 
+def _printable(text: str) -> str:
+    """A text of one line: what is no printable character is written as its escape."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def _in_docstring(text: str) -> str:
+    """A text that stays within a docstring: what could end it, or escape its end, is written in another way."""
+    return _printable(text).replace("\\", "\\\\").replace('"', "'")
+
+
 def _wrapped(text: str, indent: str) -> list[str]:
-    clean = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
-    return textwrap.wrap(clean, WIDTH - len(indent), subsequent_indent="  ", break_long_words=False) or [""]
+    return textwrap.wrap(_printable(text), WIDTH - len(indent), subsequent_indent="  ", break_long_words=False) or [""]
 
 
 def _comment(text: str, indent: str = "") -> list[str]:
@@ -48,18 +57,17 @@ def _comment(text: str, indent: str = "") -> list[str]:
 
 
 def _imports(body: str) -> list[str]:
-    def used(word: str) -> bool:
-        return any(f"{before}{word}" in body for before in ("[", " ", "(")) and word in body
-
+    names = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     lines = ["from __future__ import annotations", ""]
-    standard = ["import enum"] if "enum.Enum" in body else []
-    standard += ["from datetime import datetime"] if "[datetime | None]" in body else []
-    standard += ["from decimal import Decimal"] if "Decimal]" in body or "Decimal |" in body else []
-    typing = [word for word in ("Any", "Literal") if f"{word}]" in body or f"[{word}" in body or f"{word}[" in body]
+    standard = ["import enum"] if "enum" in names else []
+    standard += ["from datetime import datetime"] if "datetime" in names else []
+    standard += ["from decimal import Decimal"] if "Decimal" in names else []
+    typing = [word for word in ("Any", "Literal") if word in names]
     standard += [f"from typing import {', '.join(typing)}"] if typing else []
-    words = [word for word in ("Entity", "Field", "GlobalIndex", "LocalIndex", "Table") if used(word)]
-    words += [word for word in ("field", "index_key", "ttl") if f"= {word}(" in body]
-    return [*lines, *standard, *([""] if standard else []), f"from tablekit import {', '.join(words)}"]
+    own = ("Entity", "Field", "GlobalIndex", "LocalIndex", "Table", "field", "index_key", "ttl")
+    others = ["import attrs"] if "attrs" in names else []
+    others.append(f"from tablekit import {', '.join(word for word in own if word in names)}")
+    return [*lines, *standard, *([""] if standard else []), *others]
 
 
 # The table
@@ -130,6 +138,8 @@ def _class(plan: TablePlan, each: ClassPlan, taken: set[str]) -> list[str]:
             taken.add(name)
             annotations[field.name] = field.annotation.replace("str", name)
             lines += _enum(name, field)
+        elif field.map is not None:
+            annotations[field.name] = _map(field, field.map, [each.name, field.attribute], taken, lines)
     lines += ["", ""]
     for note in each.notes:
         lines += _comment(f"{note[0].upper()}{note[1:]}.")
@@ -154,7 +164,7 @@ def _summary(plan: TablePlan, each: ClassPlan) -> str:
     told = "told by the key"
     if each.type is not None:
         told = f"{plan.stored_type} {each.type if len(each.type) < LONGEST else each.type[:LONGEST] + '...'!r}"
-    return f"{count} of {len(plan.table.rows)}, {told}.".replace("\\", "\\\\").replace('"', "'")
+    return _in_docstring(f"{count} of {len(plan.table.rows)}, {told}.")
 
 
 def _header(plan: TablePlan, each: ClassPlan) -> list[str]:
@@ -204,12 +214,37 @@ def _field(each: ClassPlan, field: FieldPlan, annotation: str) -> list[str]:
 
 
 def _commented(line: str, comment: str) -> list[str]:
-    if len(line) + len(comment) + 4 <= WIDEST:
+    if len(line) + len(comment) + 4 <= WIDEST and comment.isprintable():
         return [f"{line}  # {comment}"]
     return [*_comment(comment, "    "), line]
 
 
 def _enum(name: str, field: FieldPlan) -> list[str]:
-    told = f'    """The values of {field.attribute} that were seen; others fail to be read."""'
+    attribute = field.attribute if len(field.attribute) < LONGEST else f"{field.attribute[:LONGEST]}..."
+    told = f'    """The values of {_in_docstring(attribute)} that were seen; others fail to be read."""'
     lines = ["", "", f"class {name}(enum.Enum):", told, ""]
     return [*lines, *(f"    {member} = {repr_(value)}" for member, value in field.members)]
+
+
+def _map(field: FieldPlan, plan: MapPlan, words: Sequence[str], taken: set[str], lines: list[str]) -> str:
+    """Write the class of an attribute's maps, after those of the maps in them; the annotation of the attribute."""
+    name = unused(class_name(words) or "Map", taken)
+    taken.add(name)
+    body: list[str] = []
+    for each in plan.fields:
+        inner = each.annotation
+        if each.map is not None:
+            inner = _map(each, each.map, [*words, each.attribute], taken, lines)
+        body += _map_field(each, inner)
+    attribute = field.attribute if len(field.attribute) < LONGEST else f"{field.attribute[:LONGEST]}..."
+    told = f'    """{plan.count} maps of {_in_docstring(attribute)}; what it does not declare is kept."""'
+    lines += ["", "", "@attrs.define(kw_only=True)", f"class {name}:", told, "", *body]
+    return field.annotation.replace(MAP, name)
+
+
+def _map_field(field: FieldPlan, annotation: str) -> list[str]:
+    arguments = ["default=None"] if field.optional else []
+    if field.attribute != field.name:
+        arguments.append(f'metadata={{"tablekit": {{"name": {repr_(field.attribute)}}}}}')
+    value = f" = attrs.field({', '.join(arguments)})" if arguments else ""
+    return _commented(f"    {field.name}: {annotation}{value}", field.evidence)

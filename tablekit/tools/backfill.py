@@ -7,7 +7,6 @@ deleted is not brought back, and nothing a writer did in between is undone.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,18 +22,19 @@ from tablekit.errors import DataError, RequestError, ServiceError
 from tablekit.expressions.actions import Action, remove_attribute, set_attribute
 from tablekit.expressions.conditions import Condition, all_of, attribute_exists, attribute_not_exists, equals
 from tablekit.operations.driver import run
-from tablekit.operations.observe import consumed_units
 from tablekit.operations.outcome import decide_failure
 from tablekit.operations.session import Session, SessionSource
 from tablekit.tools.scanning import (
     Checkpoint,
-    RateLimit,
     SegmentScan,
+    Shared,
     Size,
-    parse_segments,
+    pack_key,
+    plan_scan,
     recovery_enabled,
     run_segments,
-    table_size,
+    share_of,
+    unpack_key,
 )
 from tablekit.wire.items import decoder
 from tablekit.wire.rendering import Renderer
@@ -44,6 +44,9 @@ __all__ = ["BackfillReport", "Left", "Plan", "backfill", "backfill_async"]
 
 Infer = Callable[[Mapping[str, Any]], "str | None"]
 """Given a row in DynamoDB JSON, the type it is of; None where it cannot tell."""
+
+ATTEMPTS = 5
+"""How often a row is looked at that live writers keep changing."""
 
 LISTED = 1_000
 """Rows that are left are listed up to this number, and counted beyond it."""
@@ -55,8 +58,8 @@ class Plan:
 
     Attributes:
         size: the table's size. segments: how many are scanned. read_units: what the scan will consume about.
-        write_units: what it will consume at most, were every row written. recovery: whether the table has
-            point-in-time recovery; None where the engine does not say.
+        write_units: what it will consume at most: were every row written, and every index entry with it. recovery:
+            whether the table has point-in-time recovery; None where that cannot be told.
     """
 
     size: Size
@@ -85,10 +88,11 @@ class BackfillReport:
 
     Attributes:
         scanned: rows read. typed: rows that got a type. indexed: rows whose index keys were set or removed.
-        moved: rows that a live writer changed or deleted in between, and that were left to it.
+        moved: rows that a live writer changed or deleted in between; they were looked at again, as they then were.
         left: rows that could not be told or read, the first thousand; ambiguous: how many in all.
         by_type: rows typed, by type. dry_run: whether nothing was written. resumed: whether it went on from a
-            checkpoint; the counts are then those of the whole run.
+            checkpoint; the counts are then those of the whole run. A run that was killed may have read and written
+            some rows of its last pages that it had not counted.
         units: capacity units of this run.
     """
 
@@ -133,7 +137,8 @@ def backfill(
         require_recovery: refuse a table without point-in-time recovery.
         announce: called with the `Plan` before anything is read. progress: called with the counts after each page.
 
-    Raises `RequestError` when the table has no point-in-time recovery and that was not waived.
+    Raises `RequestError` when the table has no point-in-time recovery, or none that can be seen, and that was not
+    waived. An interrupt ends it after the requests under way; with a checkpoint it can go on from there.
     """
     session = cast(SessionSource, app).session()
     return run(
@@ -174,16 +179,14 @@ async def backfill_async(
     """The coroutine of `backfill`, over a session."""
     if not types and not index_keys:
         raise RequestError("A backfill of neither types nor index_keys has nothing to do; ask for one of them.")
-    numbers, total = parse_segments(segments) if isinstance(segments, str) else (range(segments), segments)
-    plan = await _plan(session, len(numbers), total)
+    numbers, total = share_of(segments)
+    shared = Shared(session, rate)
+    plan = await _plan(session, len(numbers), total, index_keys=index_keys)
     if announce is not None:
         announce(plan)
-    if plan.recovery is False and require_recovery and not dry_run:
-        raise RequestError(
-            f"Table {session.name!r} has no point-in-time recovery, so that a mistake could not be undone. "
-            "Enable it, or say require_recovery=False (--no-recovery)."
-        )
-    job = _Job(session, infer, types=types, index_keys=index_keys, rate=RateLimit(rate), dry_run=dry_run)
+    if require_recovery and not dry_run:
+        _check_recovery(session, plan)
+    job = _Job(shared, infer, types=types, index_keys=index_keys, dry_run=dry_run)
     identity = {"table": session.name, "total": total, "types": types, "index_keys": index_keys, "dry_run": dry_run}
     state = Checkpoint(checkpoint, identity)
     resumed = state.resumed
@@ -192,115 +195,154 @@ async def backfill_async(
         start, done = state.start_of(segment)
         scan = SegmentScan(segment, total, start=start, page_size=page_size)
         while not done:
-            counts: Counter[str] = Counter()
-            for item in await scan.step(session, job.rate):
-                await job.row(item, counts)
+            page = _Page()
+            try:
+                for item in await scan.step(shared):
+                    await job.row(item, page)
+            except BaseException:
+                state.add(page.written())
+                raise
             done = scan.done
-            state.save(segment, scan.start, counts)
+            state.save(segment, scan.start, page.counts, page.left[: max(0, LISTED - len(state.notes))])
             if progress is not None:
                 progress(dict(state.counts))
 
-    await run_segments(session, work, numbers, parallel)
-    return _report(state.counts, job, dry_run=dry_run, resumed=resumed)
+    await run_segments(shared, work, numbers, parallel)
+    return _report(session, state, shared.units, dry_run=dry_run, resumed=resumed)
 
 
-async def _plan(session: Session, segments: int, total: int) -> Plan:
-    size = await table_size(session)
-    share = segments / total
+def _check_recovery(session: Session, plan: Plan) -> None:
+    if plan.recovery:
+        return
+    what = (
+        "has no point-in-time recovery, so that a mistake could not be undone. Enable it"
+        if plan.recovery is False
+        else "does not show whether it has point-in-time recovery (dynamodb:DescribeContinuousBackups). Allow that"
+    )
+    raise RequestError(f"Table {session.name!r} {what}, or say require_recovery=False (--no-recovery).")
+
+
+async def _plan(session: Session, segments: int, total: int, *, index_keys: bool) -> Plan:
+    scan = await plan_scan(session, segments, total)
+    size, share = scan.size, segments / total
     writes = size.items and -(-size.bytes // size.items) // 1024 + 1
+    # An index entry is written with its row, and written twice where its key changes.
+    each = 1 + len(session.registry.indexes) * (2 if index_keys else 1)
     return Plan(
-        size, segments, size.read_units * share, float(size.items * writes) * share, await recovery_enabled(session)
+        size,
+        segments,
+        scan.read_units,
+        float(size.items * writes * each) * share,
+        await recovery_enabled(session),
     )
 
 
-def _report(counts: Mapping[str, int], job: _Job, *, dry_run: bool, resumed: bool) -> BackfillReport:
+def _report(session: Session, state: Checkpoint, units: float, *, dry_run: bool, resumed: bool) -> BackfillReport:
     prefix = "type:"
+    counts = state.counts
     return BackfillReport(
         scanned=counts.get("scanned", 0),
         typed=counts.get("typed", 0),
         indexed=counts.get("indexed", 0),
         moved=counts.get("moved", 0),
         ambiguous=counts.get("left", 0),
-        left=tuple(job.left),
+        left=tuple(
+            Left(*session.registry.plain_key(unpack_key(note["key"])), note["reason"]) for note in state.notes[:LISTED]
+        ),
         by_type={name[len(prefix) :]: number for name, number in counts.items() if name.startswith(prefix)},
         dry_run=dry_run,
         resumed=resumed,
-        units=job.units,
+        units=units,
     )
 
 
-class _Job:
-    """One run: what it was told, and what it met."""
+class _Page:
+    """What was met on one page."""
 
-    def __init__(
-        self,
-        session: Session,
-        infer: Infer | None,
-        *,
-        types: bool,
-        index_keys: bool,
-        rate: RateLimit,
-        dry_run: bool,
-    ) -> None:
-        self.session = session
-        self.registry = session.registry
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.left: list[dict[str, Any]] = []
+
+    def written(self) -> dict[str, int]:
+        """The counts of writes: they stay true when the page is read again."""
+        return {name: number for name, number in self.counts.items() if name not in ("scanned", "moved", "left")}
+
+
+class _Job:
+    """One run: what it was told."""
+
+    def __init__(self, shared: Shared, infer: Infer | None, *, types: bool, index_keys: bool, dry_run: bool) -> None:
+        self.shared = shared
+        self.registry = shared.session.registry
         self.infer = infer
         self.types = types
         self.index_keys = index_keys
-        self.rate = rate
         self.dry_run = dry_run
-        self.left: list[Left] = []
-        self.units = 0.0
-        self._lock = threading.Lock()
 
-    async def row(self, item: Item, counts: Counter[str]) -> None:
-        """Look at one row, and write what it lacks."""
-        counts["scanned"] += 1
-        schema = self._schema(item, counts)
-        if schema is None:
-            return
+    async def row(self, item: Item, page: _Page) -> None:
+        """Look at one row, and write what it lacks; again, as it then is, when a live writer was first."""
+        page.counts["scanned"] += 1
+        for attempt in range(ATTEMPTS):
+            if await self._mend(item, page):
+                return
+            page.counts["moved"] += attempt == 0
+            fresh = await self._read(item)
+            if fresh is None:
+                return
+            item = fresh
+        self._leave(item, "a live writer was first each time", page)
+
+    async def _read(self, item: Item) -> Item | None:
+        key = {name: item[name] for name in self.registry.key_names}
+        body = {"Key": key, "ConsistentRead": True, "ReturnConsumedCapacity": "TOTAL"}
+        found: Item | None = (await self.shared.send(Request("GetItem", body))).body.get("Item")
+        return found
+
+    async def _mend(self, item: Item, page: _Page) -> bool:
+        """Write what a row lacks; False when it is no more as it was read."""
         untyped = self.registry.type_attribute not in item
+        schema = None if untyped and not self.types else self._schema(item, page)
+        if schema is None:
+            return True
         actions: list[Action] = []
         conditions: list[Condition] = [attribute_exists(self.registry.pk)]
         if untyped:
-            if not self.types:
-                return
             actions.append(set_attribute(self.registry.type_attribute, {"S": schema.type}, schema.type))
             conditions.append(attribute_not_exists(self.registry.type_attribute))
         else:
             conditions.append(_unmoved(self.registry.type_attribute, item))
-        indexed = self.index_keys and self._index(schema, item, actions, conditions, counts)
-        if not actions:
-            return
-        if await self._write(item, actions, conditions, counts):
-            counts["typed"] += untyped
-            counts["indexed"] += bool(indexed)
+        indexed = self.index_keys and self._index(schema, item, actions, conditions, page)
+        if actions and not await self._write(item, actions, conditions):
+            return False
+        if actions:
+            page.counts["typed"] += untyped
+            page.counts["indexed"] += bool(indexed)
             if untyped:
-                counts[f"type:{schema.type}"] += 1
+                page.counts[f"type:{schema.type}"] += 1
+        return True
 
-    def _schema(self, item: Item, counts: Counter[str]) -> EntitySchema | None:
+    def _schema(self, item: Item, page: _Page) -> EntitySchema | None:
         stored = item.get(self.registry.type_attribute)
         if stored is not None:
+            if "S" not in stored:
+                self._leave(item, f"its {self.registry.type_attribute} is no text", page)
             # Rows of types that nobody knows, and of our own guard rows, are not this app's to touch.
             return self.registry.by_type.get(stored.get("S", ""))
         if self.infer is None:
             found = self.registry.infer(item)
             if found is None:
-                self._leave(item, "its key fits no class, or several", counts)
+                self._leave(item, "its key fits no class, or several", page)
             return found
         name = self.infer(item)
         found = None if name is None else self.registry.by_type.get(name)
         if found is None:
             reason = "the function does not tell its type" if name is None else f"the function says {name!r}, no type"
-            self._leave(item, reason, counts)
+            self._leave(item, reason, page)
         return found
 
-    def _leave(self, item: Item, reason: str, counts: Counter[str]) -> None:
-        counts["left"] += 1
-        with self._lock:
-            if len(self.left) < LISTED:
-                pk, sk = self.registry.plain_key(item)
-                self.left.append(Left(pk, sk, reason))
+    def _leave(self, item: Item, reason: str, page: _Page) -> None:
+        page.counts["left"] += 1
+        page.left.append({"key": pack_key({name: item[name] for name in self.registry.key_names}), "reason": reason})
 
     def _index(
         self,
@@ -308,14 +350,14 @@ class _Job:
         item: Item,
         actions: list[Action],
         conditions: list[Condition],
-        counts: Counter[str],
+        page: _Page,
     ) -> bool:
         """Add the actions that bring a row's index keys to what a put would write."""
         try:
             entity = decoder(schema)(item)
             wanted = _index_attributes(schema, entity.__dict__)
         except (DataError, RequestError) as error:
-            self._leave(item, f"its index keys cannot be told ({type(error).__name__})", counts)
+            self._leave(item, f"its index keys cannot be told ({type(error).__name__})", page)
             return False
         before = len(actions)
         sources: set[str] = set()
@@ -339,9 +381,7 @@ class _Job:
                 conditions.append(_unmoved(attribute, item))
         return len(actions) > before
 
-    async def _write(
-        self, item: Item, actions: Sequence[Action], conditions: Sequence[Condition], counts: Counter[str]
-    ) -> bool:
+    async def _write(self, item: Item, actions: Sequence[Action], conditions: Sequence[Condition]) -> bool:
         if self.dry_run:
             return True
         renderer = Renderer()
@@ -357,21 +397,12 @@ class _Job:
             },
         )
         try:
-            answer = await self.session.send(request)
+            await self.shared.send(request)
         except ServiceError as error:
             if error.code != "ConditionalCheckFailedException":
                 raise
             # After a lost answer our own first write fails the condition; it is the same write, and done.
-            if decide_failure(error.history).outcome == "failed":
-                counts["moved"] += 1
-                return False
-            return True
-        units = sum(consumed_units(answer.body).values())
-        with self._lock:
-            self.units += units
-        pause = self.rate.pause(units)
-        if pause:
-            await self.session.port.sleep(pause)
+            return decide_failure(error.history).outcome != "failed"
         return True
 
 

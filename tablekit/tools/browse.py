@@ -15,9 +15,11 @@ from tablekit.definition.entity import EntityBase
 from tablekit.definition.schema import EntitySchema, FieldSchema
 from tablekit.errors import EncodeError, RequestError
 from tablekit.operations.dispatch import RawItem
+from tablekit.operations.driver import run
+from tablekit.operations.read import get_any
 from tablekit.wire.plain import json_item
 
-__all__ = ["BrowsePage", "BrowseRow", "browse", "browse_query"]
+__all__ = ["BrowsePage", "BrowseRow", "browse", "browse_query", "browse_row", "stored_value"]
 
 MASK = "***"
 
@@ -68,7 +70,7 @@ class BrowsePage:
 def browse_query(
     app: Table, *, pk: Any = None, index: str | None = None, type: str | None = None, scan: bool = False
 ) -> Query[Any]:
-    """The query behind a page: of one partition, or of the whole table when `scan` says so.
+    """The query behind a page: of one partition, or of the whole table or index when `scan` says so.
 
     Parameters:
         pk: the partition key as it is stored; of the index, when one is named. index: an index's name.
@@ -77,7 +79,7 @@ def browse_query(
     if pk is None and not scan:
         raise RequestError("Name a partition with pk=, or say scan=True: a scan reads and bills the whole table.")
     if type is None:
-        query = app.scan() if scan else app.query(pk=pk, index=index)
+        query = app.scan(index=index) if scan else app.query(pk=pk, index=index)
         return query.raw()
     schema = app.by_type.get(type)
     if schema is None:
@@ -85,7 +87,7 @@ def browse_query(
         raise RequestError(f"No class has the type {type!r} (types: {known}).")
     # The schema holds the class as a plain type; that it is an entity of this table is known of it.
     entity: Any = schema.entity
-    return app.scan(entity) if scan else app.query(entity, index=index, **_parts(schema, pk, index))
+    return app.scan(entity, index=index) if scan else app.query(entity, index=index, **_parts(schema, pk, index))
 
 
 def _parts(schema: EntitySchema, pk: Any, index: str | None) -> dict[str, Any]:
@@ -136,24 +138,49 @@ def browse(
     )
 
 
+def browse_row(app: Table, *, pk: str, sk: str | None = None) -> BrowseRow | None:
+    """The row under a key, whatever it is, by one strongly consistent GetItem; None when there is none.
+
+    Parameters:
+        pk, sk: the key as it is stored; a number as its text.
+    """
+    given = {app.pk: pk} if app.sk is None else {app.pk: pk, app.sk: sk or ""}
+    key: Item = {name: {app.key_type(name): text} for name, text in given.items()}
+    item = run(get_any(app.session(), app, key, consistent=True, raw=True))
+    return None if item is None else row_of(app, item)
+
+
 def row_of(app: Table, item: Any) -> BrowseRow:
     """A row for display, of an entity or of a raw item."""
     if isinstance(item, RawItem):
         raw: Item = dict(item)
         pk, sk = app.plain_key(raw)
         stored = raw.get(app.type_attribute, {}).get("S", "")
-        shown = {name: value for name, value in raw.items() if name not in app.key_names}
+        secret = _secrets(app, stored)
+        shown = {name: MASK if name in secret else value for name, value in raw.items() if name not in app.key_names}
         return BrowseRow(stored, stored in app.by_type, pk, sk, shown)
     assert isinstance(item, EntityBase)
     schema: EntitySchema = type(item).__schema__
     key = item.__dict__.get("_tk_key") or schema.key_of(item.__dict__)
     pk, sk = app.plain_key(key)
     values = {
-        field.name: MASK if field.secret else _stored(field, item.__dict__[field.name])
+        field.name: stored_value(field, item.__dict__[field.name])
         for field in schema.fields
         if field.name in item.__dict__
     }
     return BrowseRow(schema.type, known=True, pk=pk, sk=sk, values=values)
+
+
+def _secrets(app: Table, stored: str) -> frozenset[str]:
+    """The attributes of secret fields: of the row's class, or of every class where it cannot be told."""
+    schema = app.by_type.get(stored)
+    schemas = app.entities.values() if schema is None else (schema,)
+    return frozenset(field.attribute for each in schemas for field in each.fields if field.secret)
+
+
+def stored_value(field: FieldSchema, value: Any) -> Any:
+    """A field's value for display: as its row holds it, in terms of JSON, and masked where it is secret."""
+    return MASK if field.secret else _stored(field, value)
 
 
 def _stored(field: FieldSchema, value: Any) -> Any:

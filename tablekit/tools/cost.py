@@ -7,6 +7,7 @@ list price of today is at https://aws.amazon.com/dynamodb/pricing/ and can be re
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
@@ -54,6 +55,8 @@ class Prices:
         try:
             given: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
             numbers = {name: float(value) for name, value in given.items() if name not in ("region", "as_of")}
+            if not all(0 <= number < math.inf for number in numbers.values()):
+                raise ValueError("a price is a number of at least 0")  # noqa: TRY301  (told as every other)
             return cls(region=str(given["region"]), as_of=date.fromisoformat(given["as_of"]), **numbers)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             names = ", ".join(field.name for field in attrs.fields(cls))
@@ -110,8 +113,8 @@ class AccessPattern:
 
     def __attrs_post_init__(self) -> None:
         for name in ("items", "item_bytes", "reads_per_second", "writes_per_second", "indexes"):
-            if getattr(self, name) < 0:
-                raise RequestError(f"{self.name}: {name} is negative.")
+            if not 0 <= getattr(self, name) < math.inf:
+                raise RequestError(f"{self.name}: {name}={getattr(self, name)} is no number of at least 0.")
         for name in ("matching", "key_changes"):
             if not 0 <= getattr(self, name) <= 1:
                 raise RequestError(f"{self.name}: {name} is a part of all, from 0 to 1.")

@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-import random
-import threading
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, cast
 
 import attrs
 
-from tablekit._types import Item
-from tablekit.codecs.compare import equal_wire
-from tablekit.definition.registry import TableDefinition
-from tablekit.definition.schema import EntitySchema
-from tablekit.errors import DecodeError, RequestError
-from tablekit.operations.ddl import describe_table
+from tablekit.errors import DecodeError
 from tablekit.operations.driver import run
 from tablekit.operations.session import Session, SessionSource
-from tablekit.tools.scanning import RateLimit, SegmentScan, Size, run_segments, table_size
-from tablekit.tools.schema_check import check_schema
-from tablekit.wire.items import decoder
-from tablekit.wire.sizes import ITEM_LIMIT, attribute_sizes, item_size
+from tablekit.patterns.reading import read_row
+from tablekit.patterns.singleton import Singleton
+from tablekit.tools.doctor_rows import Kind, Notes, RowCheck
+from tablekit.tools.flags import singletons
+from tablekit.tools.scanning import ScanPlan, SegmentScan, Shared, Size, choose_segments, plan_scan, run_segments
+from tablekit.tools.schema_check import schema_differences
+from tablekit.wire.sizes import item_size
+from tablekit.wire.units import READ_BLOCK
 
-__all__ = ["Diagnosis", "Finding", "doctor", "doctor_async"]
-
-EXAMPLES = 5
-NEARLY_FULL = 0.8
-"""The share of 400 KB from which a row is reported."""
-HOT_SHARE = 0.2
-"""The share of all rows read from which one partition looks hot, in tables of some size."""
-HOT_ROWS = 1_000
-SAMPLED_SEGMENTS = 200
-
-Kind = Literal[
-    "untyped",
-    "unknown-type",
-    "type-case",
-    "key-template",
-    "index-key",
-    "undecodable",
-    "missing-attribute",
-    "ttl-milliseconds",
-    "nearly-full",
-    "hot-partition",
-    "schema",
-    "missing-row",
-]
+__all__ = ["Diagnosis", "Finding", "Kind", "doctor", "doctor_async"]
 
 
 @attrs.frozen
@@ -74,7 +47,7 @@ class Diagnosis:
 
     Attributes:
         findings: errors first. rows: how many were read. by_type: rows read, by stored type. bytes: their size.
-        size: what DynamoDB says of the whole table. sample: the share that was read, 1 for all.
+        size: what DynamoDB says of the whole table. sample: the share that was read, 1 for all. units: read units.
     """
 
     findings: tuple[Finding, ...]
@@ -83,64 +56,115 @@ class Diagnosis:
     bytes: int
     size: Size
     sample: float
+    units: float = 0.0
 
     @property
     def healthy(self) -> bool:
         """Whether nothing was found."""
         return not self.findings
 
+    @property
+    def mendable(self) -> frozenset[Literal["types", "index_keys"]]:
+        """What a `backfill` of the same rows can mend, by the names of its options."""
+        # Rows whose keys tell nothing have no subject; the backfill would leave them.
+        kinds = {finding.kind for finding in self.findings if finding.subject}
+        mends: dict[Kind, Literal["types", "index_keys"]] = {"untyped": "types", "index-key": "index_keys"}
+        return frozenset(option for kind, option in mends.items() if kind in kinds)
+
+    def in_all(self, count: int) -> int:
+        """About how many rows of the whole table are like so many of those read."""
+        return round(count / self.sample)
+
 
 def doctor(
-    app: TableDefinition,
+    app: Any,
     *,
     sample: float = 1.0,
+    segments: int | str | None = None,
     rate: float | None = None,
     parallel: int = 4,
+    announce: Callable[[ScanPlan], Any] | None = None,
     progress: Callable[[int, Size], Any] | None = None,
 ) -> Diagnosis:
-    """Read a table and report rows that the classes would trip over.
+    """Read a table and report rows that the classes would trip over, singletons, and the table's definition.
 
     Parameters:
-        sample: the share of the table to read, taken from random segments of it. rate: read units a second.
-        parallel: segments read at once. progress: called with the rows read so far, and the table's size.
+        app: the `Table`. sample: the share of the table, or of `segments`, to read: random segments of it.
+        segments: how many the table is scanned in, or ``"0-63/1024"`` for a share of them. rate: read units a second.
+        parallel: segments read at once. announce: called with what will be read before it is. progress: called with
+            the rows read so far, and the table's size.
+
+    Everything is read eventually consistent, but the singletons. It writes nothing.
     """
     session = cast(SessionSource, app).session()
-    return run(doctor_async(session, sample=sample, rate=rate, parallel=parallel, progress=progress))
+    return run(
+        doctor_async(
+            session,
+            sample=sample,
+            segments=segments,
+            rate=rate,
+            parallel=parallel,
+            announce=announce,
+            progress=progress,
+        )
+    )
 
 
 async def doctor_async(
     session: Session,
     *,
     sample: float,
+    segments: int | str | None,
     rate: float | None,
     parallel: int,
+    announce: Callable[[ScanPlan], Any] | None,
     progress: Callable[[int, Size], Any] | None,
 ) -> Diagnosis:
     """The coroutine of `doctor`, over a session."""
-    if not 0 < sample <= 1:
-        raise RequestError(f"sample={sample} is no share of a table; give more than 0 and at most 1.")
-    size = await table_size(session)
-    total = parallel if sample == 1 else SAMPLED_SEGMENTS
-    chosen = range(total) if sample == 1 else random.sample(range(total), max(1, round(total * sample)))
-    check = _Check(session.registry)
-    limit = RateLimit(rate)
+    shared = Shared(session, rate)
+    chosen, total = choose_segments(sample, segments, parallel)
+    plan = await plan_scan(session, len(chosen), total)
+    if announce is not None:
+        announce(plan)
+    check = RowCheck(session.registry)
 
     async def work(segment: int) -> None:
         scan = SegmentScan(segment, total)
         while not scan.done:
-            check.rows(await scan.step(session, limit))
+            check.rows(await scan.step(shared))
             if progress is not None:
-                progress(check.read, size)
+                progress(check.read, plan.size)
 
-    await run_segments(session, work, chosen, parallel)
-    check.partitions()
-    findings = [*check.findings(), *await _schema_findings(session)]
+    await run_segments(shared, work, chosen, parallel)
+    check.partitions(len(chosen) / total, plan.size.items)
+    for cls in singletons(session.registry).values():
+        await _singleton(session, cls, check.notes)
+    findings = [*_findings(check.notes, session), *await _schema_findings(session)]
     ordered = sorted(findings, key=lambda finding: (finding.severity, finding.kind, finding.subject))
-    return Diagnosis(tuple(ordered), check.read, dict(check.by_type), check.bytes, size, sample)
+    return Diagnosis(
+        tuple(ordered), check.read, dict(check.by_type), check.bytes, plan.size, len(chosen) / total, shared.units
+    )
+
+
+async def _singleton(session: Session, cls: type[Singleton], notes: Notes) -> None:
+    """Note what is wrong with a singleton's row: it is read by its key, so that a sample finds it too."""
+    row = await read_row(session, cls, consistent=True)
+    schema = cls.__schema__
+    example = session.registry.show_key(schema.key_of({}))
+    if row.item is None:
+        notes.add("singleton-missing", schema.name, example)
+        return
+    if item_size(row.item) > READ_BLOCK:
+        notes.add("singleton-size", schema.name, f"{example}: {item_size(row.item):,} bytes")
+    if isinstance(row.problem, DecodeError):
+        subject = f"{schema.type}.{row.problem.field}"
+        if not any(("undecodable", subject) == noted for noted in notes.counts):
+            notes.add("undecodable", subject, example)
+    elif row.problem is not None:
+        notes.add("singleton-type", schema.name, example)
 
 
 async def _schema_findings(session: Session) -> list[Finding]:
-    description = await describe_table(session)
     return [
         Finding(
             "schema",
@@ -151,130 +175,39 @@ async def _schema_findings(session: Session) -> list[Finding]:
             (),
             "error" if difference.severity == "error" else "warning",
         )
-        for difference in check_schema(session.registry, description)
+        for difference in await schema_differences(session)
     ]
 
 
-class _Check:
-    """Looks at rows, from several threads, and keeps counts and examples."""
-
-    def __init__(self, registry: TableDefinition) -> None:
-        self.registry = registry
-        self.read = 0
-        self.bytes = 0
-        self.by_type: Counter[str] = Counter()
-        self._counts: Counter[tuple[Kind, str]] = Counter()
-        self._examples: dict[tuple[Kind, str], list[str]] = {}
-        self._partitions: Counter[str] = Counter()
-        self._lock = threading.Lock()
-
-    def rows(self, items: list[Item]) -> None:
-        """Look at the rows of one page."""
-        found = [(item, self._look(item)) for item in items]
-        with self._lock:
-            self.read += len(items)
-            for item, kinds in found:
-                self.bytes += item_size(item)
-                self._partitions[str(self.registry.plain_key(item)[0])] += 1
-                self.by_type[_type_of(self.registry, item)] += 1
-                for kind, subject in kinds:
-                    self._note(kind, subject, self.registry.show_key(item))
-
-    def _note(self, kind: Kind, subject: str, example: str) -> None:
-        self._counts[kind, subject] += 1
-        examples = self._examples.setdefault((kind, subject), [])
-        if len(examples) < EXAMPLES:
-            examples.append(example)
-
-    def _look(self, item: Item) -> list[tuple[Kind, str]]:
-        found: list[tuple[Kind, str]] = []
-        if item_size(item) > ITEM_LIMIT * NEARLY_FULL:
-            heaviest = next(iter(attribute_sizes(item)))
-            found.append(("nearly-full", f"{_type_of(self.registry, item)}.{heaviest}"))
-        stored = item.get(self.registry.type_attribute)
-        if stored is None or "S" not in stored:
-            told = self.registry.infer(item) if stored is None and self.registry.untyped == "infer" else None
-            return [*found, *(self._look_closer(told, item) if told is not None else [("untyped", "")])]
-        name = stored["S"]
-        if name.startswith("tablekit:"):
-            return found  # our own guard rows, markers and shard counts
-        schema = self.registry.by_type.get(name)
-        if schema is None:
-            drift = any(known.lower() == name.lower() for known in self.registry.by_type)
-            return [*found, ("type-case" if drift else "unknown-type", name)]
-        return [*found, *self._look_closer(schema, item)]
-
-    def _look_closer(self, schema: EntitySchema, item: Item) -> list[tuple[Kind, str]]:
-        found: list[tuple[Kind, str]] = []
-        if schema.spelled(item) is None:
-            found.append(("key-template", schema.type))
-        if schema.ttl is not None and _milliseconds(item.get(schema.ttl.attribute)):
-            found.append(("ttl-milliseconds", f"{schema.type}.{schema.ttl.name}"))
-        try:
-            entity = decoder(schema)(item)
-        except DecodeError as error:
-            field = schema.by_name.get(error.field or "")
-            missing = field is not None and field.attribute not in item
-            return [*found, ("missing-attribute" if missing else "undecodable", f"{schema.type}.{error.field}")]
-        wrong: list[tuple[Kind, str]] = [
-            ("index-key", f"{schema.type}.{name}") for name in _wrong_index_keys(schema, entity, item)
-        ]
-        return found + wrong
-
-    def partitions(self) -> None:
-        """Note the partitions that hold a large share of what was read."""
-        if self.read < HOT_ROWS:
-            return
-        for partition, rows in self._partitions.most_common(3):
-            if rows > self.read * HOT_SHARE and len(self._partitions) > 1:
-                self._note("hot-partition", partition, f"{rows} of {self.read} rows read")
-
-    def findings(self) -> list[Finding]:
-        """What was noted, in words."""
-        return [self._finding(kind, subject, count) for (kind, subject), count in self._counts.items()]
-
-    def _finding(self, kind: Kind, subject: str, count: int) -> Finding:
-        message, remedy, severity = _WORDS[kind]
-        values = {"subject": subject, "attribute": self.registry.type_attribute}
-        return Finding(
-            kind,
-            subject,
-            count,
-            message.format_map(values),
-            remedy.format_map(values),
-            tuple(self._examples[kind, subject]),
-            cast(Literal["error", "warning"], severity),
+def _findings(notes: Notes, session: Session) -> list[Finding]:
+    """What was noted, in words."""
+    found: list[Finding] = []
+    for (kind, subject), count in notes.counts.items():
+        message, remedy, severity = _WORDS["untold" if kind == "untyped" and not subject else kind]
+        values = {"subject": subject, "attribute": session.registry.type_attribute}
+        found.append(
+            Finding(
+                kind,
+                subject,
+                count,
+                message.format_map(values),
+                remedy.format_map(values),
+                tuple(notes.examples[kind, subject]),
+                cast(Literal["error", "warning"], severity),
+            )
         )
-
-
-def _type_of(registry: TableDefinition, item: Item) -> str:
-    name: str = item.get(registry.type_attribute, {}).get("S", "(untyped)")
-    return name
-
-
-def _milliseconds(value: Mapping[str, Any] | None) -> bool:
-    text = (value or {}).get("N")
-    return text is not None and float(text) > 100_000_000_000
-
-
-def _wrong_index_keys(schema: EntitySchema, entity: Any, item: Item) -> list[str]:
-    wrong: list[str] = []
-    for name, index_key in schema.index_keys.items():
-        try:
-            wanted = index_key.render(entity.__dict__, schema.name) or {}
-        except RequestError:
-            wrong.append(name)
-            continue
-        stored = {key.attribute: item.get(key.attribute) for key in index_key.written}
-        if any(not equal_wire(value, wanted.get(attribute)) for attribute, value in stored.items()):
-            wrong.append(name)
-    return wrong
+    return found
 
 
 _WORDS: dict[str, tuple[str, str, str]] = {
     "untyped": (
-        "Rows have no {attribute}: reads raise MissingEntityType, and queries of a class cannot tell them.",
+        "Rows under keys of {subject} have no {attribute}: reads raise MissingEntityType.",
         "Run the backfill, or give the table untyped='infer'.",
+        "error",
+    ),
+    "untold": (
+        "Rows have no {attribute}, and their keys fit no class or several: reads raise MissingEntityType.",
+        "Tell their types by a function: backfill(infer=...), or `tablekit backfill --infer module:function`.",
         "error",
     ),
     "unknown-type": (
@@ -320,6 +253,26 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "hot-partition": (
         "The partition {subject!r} holds a large share of the rows; one takes 3,000 read, 1,000 write units a second.",
         "Spread the key, or move what is written often to partitions of its own.",
+        "warning",
+    ),
+    "full-collection": (
+        "The partition {subject!r} is near the 10 GB that a table with local indexes allows it; then writes fail.",
+        "Spread the key, or use global indexes in a new table.",
+        "warning",
+    ),
+    "singleton-missing": (
+        "{subject} has no row: its safe values are in force, or those of the row that it migrates from.",
+        "Write the row: {subject}.ensure(), migrate() or update().",
+        "warning",
+    ),
+    "singleton-type": (
+        "The row under the key of {subject} has not its type: the safe values are in force, and updates are refused.",
+        "Move that row, or stamp its type with the backfill if it is the singleton's.",
+        "error",
+    ),
+    "singleton-size": (
+        "{subject} is larger than 4 KB: each read of it costs more than one unit, and it is read often.",
+        "Keep state for the whole application small; move the rest to rows of its own.",
         "warning",
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import enum
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -16,11 +16,13 @@ from tablekit.codecs.base import ValueProblem
 from tablekit.definition.registry import TableDefinition
 from tablekit.definition.schema import FieldSchema
 from tablekit.errors import RequestError
+from tablekit.operations.observe import holding
 from tablekit.patterns.singleton import Singleton
+from tablekit.tools.browse import stored_value
+from tablekit.wire.sizes import item_size
+from tablekit.wire.units import write_units
 
 __all__ = ["FlagRow", "Flip", "list_flags", "parse_value", "set_flags", "singletons"]
-
-MASK = "***"
 
 
 @attrs.frozen
@@ -28,7 +30,8 @@ class FlagRow:
     """One value of a singleton.
 
     Attributes:
-        singleton: the class. name: the field. value: its value, masked when it is secret. source: ``"table"``,
+        singleton: the class. name: the field. value: as it is stored (an enum's text, a set as a list), masked when
+            it is secret. source: ``"table"``,
             ``"default"`` or ``"stale"``. age: seconds since it was read, or None. version: the row's version, or None.
     """
 
@@ -45,7 +48,7 @@ class Flip:
     """One value that was changed.
 
     Attributes:
-        name: the field. old, new: its values, masked when it is secret.
+        name: the field. old, new: its values as they are stored, masked when it is secret.
     """
 
     name: str
@@ -70,7 +73,7 @@ def _rows(cls: type[Singleton]) -> list[FlagRow]:
         FlagRow(
             cls.__name__,
             field.name,
-            MASK if field.secret else getattr(loaded, field.name),
+            stored_value(field, getattr(loaded, field.name)),
             loaded.source,
             loaded.age,
             loaded.version,
@@ -80,17 +83,22 @@ def _rows(cls: type[Singleton]) -> list[FlagRow]:
     ]
 
 
-def set_flags(app: TableDefinition, name: str, values: Mapping[str, str]) -> list[Flip]:
+def set_flags(
+    app: TableDefinition,
+    name: str,
+    values: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+    announce: Callable[[float], Any] | None = None,
+) -> list[Flip]:
     """Change values of a singleton, given as text, in one conditional write.
+
+    Parameters:
+        dry_run: check the values, and write nothing. announce: called with the write units to expect, before.
 
     Raises `RequestError` naming what is accepted, for a singleton, a field or a value that is not.
     """
-    known = singletons(app)
-    cls = known.get(name)
-    if cls is None:
-        raise RequestError(
-            f"There is no singleton {name!r}; there are: {', '.join(known) or 'none'}.{_close(name, known)}"
-        )
+    cls = _known(app, name)
     fields = {field.name: field for field in cls.__schema__.fields if field.given}
     parsed: dict[str, Any] = {}
     for field_name, text in values.items():
@@ -103,12 +111,46 @@ def set_flags(app: TableDefinition, name: str, values: Mapping[str, str]) -> lis
     if not parsed:
         raise RequestError(f"Give what to change: {next(iter(fields), 'field')}=value.")
     before = cls.load()
-    old = {field_name: getattr(before, field_name) for field_name in parsed}
-    cls.update(**parsed)
-    return [
-        Flip(field_name, *((MASK, MASK) if fields[field_name].secret else (old[field_name], value)))
+    flips = [
+        Flip(
+            field_name,
+            stored_value(fields[field_name], getattr(before, field_name)),
+            stored_value(fields[field_name], value),
+        )
         for field_name, value in parsed.items()
     ]
+    if announce is not None or dry_run:
+        units = _units(cls, parsed, before)
+        if announce is not None:
+            announce(units)
+    if not dry_run:
+        cls.update(**parsed)
+    return flips
+
+
+def _known(app: TableDefinition, name: str) -> type[Singleton]:
+    known = singletons(app)
+    cls = known.get(name)
+    if cls is None:
+        raise RequestError(
+            f"There is no singleton {name!r}; there are: {', '.join(known) or 'none'}.{_close(name, known)}"
+        )
+    return cls
+
+
+def _units(cls: type[Singleton], values: Mapping[str, Any], before: Singleton) -> float:
+    """Write units of an update, which is checked without being sent."""
+    with holding(cls.__schema__.registry):
+        cls.update(**values)
+    return write_units(max(_size(cls, before.__dict__), _size(cls, {**before.__dict__, **values})))
+
+
+def _size(cls: type[Singleton], values: Mapping[str, Any]) -> int:
+    schema = cls.__schema__
+    fields = [field for field in schema.fields if field.name in values]
+    encoded = {field.attribute: field.encode(values[field.name]) for field in fields}
+    row = {**schema.key_of({}), schema.registry.type_attribute: {"S": schema.type}}
+    return item_size({**row, **{name: value for name, value in encoded.items() if value is not None}})
 
 
 def _close(name: str, known: Mapping[str, Any]) -> str:
@@ -126,7 +168,8 @@ def parse_value(field: FieldSchema, text: str) -> Any:
             continue
         else:
             return value
-    raise RequestError(f"{field.owner}.{field.name} takes {_takes(field)}, and {text!r} is none.")
+    given = "what was given" if field.secret else repr(text)
+    raise RequestError(f"{field.owner}.{field.name} takes {_takes(field)}, and {given} is none.")
 
 
 def _takes(field: FieldSchema) -> str:

@@ -7,17 +7,20 @@ words what each change would do to the rows that are there.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import attrs
 
+from tablekit.codecs.base import Codec
+from tablekit.codecs.choices import EnumCodec, LiteralCodec
+from tablekit.codecs.unions import OptionalCodec
 from tablekit.definition.registry import TableDefinition
-from tablekit.definition.schema import EntitySchema
+from tablekit.definition.schema import EntitySchema, FieldSchema
 from tablekit.errors import TablekitError
 
-__all__ = ["LOCK_NAME", "Change", "LockError", "check_lock", "describe", "write_lock"]
+__all__ = ["LOCK_NAME", "Change", "LockError", "check_lock", "describe", "lock_text", "write_lock"]
 
 LOCK_NAME = "tablekit.lock.json"
 _VERSION = 1
@@ -60,6 +63,7 @@ def describe(app: TableDefinition) -> dict[str, Any]:
 
 def _entity(schema: EntitySchema) -> dict[str, Any]:
     return {
+        "class": schema.name,
         "aliases": sorted(schema.aliases),
         "keys": {key.attribute: key.template.text for key in schema.keys},
         "index_keys": {
@@ -67,22 +71,44 @@ def _entity(schema: EntitySchema) -> dict[str, Any]:
             for _, index_key in sorted(schema.index_keys.items())
         },
         "fields": {
-            field.attribute: {
-                "field": field.name,
-                "tags": sorted(field.codec.tags),
-                "type": field.codec.name,
-                "required": field.missing is None,
-            }
-            for field in sorted(schema.fields, key=lambda field: field.attribute)
+            field.attribute: _field(field) for field in sorted(schema.fields, key=lambda field: field.attribute)
         },
     }
+
+
+def _field(field: FieldSchema) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "field": field.name,
+        "tags": sorted(field.codec.tags),
+        "type": field.codec.name,
+        "required": field.missing is None,
+    }
+    values = _choices(field.codec)
+    if values is not None:
+        found["values"] = values
+    if field.unique:
+        found["unique"] = True
+    return found
+
+
+def _choices(codec: Codec[Any]) -> list[str] | None:
+    """The stored values that an enum or a Literal reads; None of another type."""
+    inner = codec.inner if isinstance(codec, OptionalCodec) else codec
+    if not isinstance(inner, (EnumCodec, LiteralCodec)):
+        return None
+    return sorted(map(repr, inner.wire_values))
+
+
+def lock_text(app: TableDefinition) -> str:
+    """What the lock of an app holds."""
+    return json.dumps(describe(app), indent=2, ensure_ascii=False) + "\n"
 
 
 def write_lock(app: TableDefinition, path: str | Path = LOCK_NAME) -> Path:
     """Write the lock of an app; gives the file."""
     target = Path(path)
     temporary = target.with_name(f".{target.name}.part")
-    temporary.write_text(json.dumps(describe(app), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    temporary.write_text(lock_text(app), encoding="utf-8")
     temporary.replace(target)
     return target
 
@@ -142,6 +168,24 @@ def _entities(locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Cha
                         "Rows of the old class are read as the new one.",
                     )
                 )
+    return found + _reused(locked, present)
+
+
+def _reused(locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Change]:
+    """Types that another class has now, while the class that had them is still there under another type."""
+    types = {entity["class"]: name for name, entity in present.items()}
+    found: list[Change] = []
+    for name, entity in locked.items():
+        before = entity.get("class")
+        now = present.get(name, {}).get("class", before)
+        if before != now and before in types:
+            found.append(
+                Change(
+                    name,
+                    f"the type was of {before} and is of {now}, while {before} has the type {types[before]!r}",
+                    f"Rows of {before} are read as {now}. Give {now} a type that no stored row has.",
+                )
+            )
     return found
 
 
@@ -188,36 +232,12 @@ def _index_key_changes(name: str, locked: Mapping[str, Any], present: Mapping[st
 
 def _field_changes(name: str, locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Change]:
     found: list[Change] = []
+    new = {attribute: field for attribute, field in present.items() if attribute not in locked}
     for attribute, field in locked.items():
         now = present.get(attribute)
-        if now is None:
-            found.append(
-                Change(
-                    name,
-                    f"the attribute {attribute!r} is not declared any more",
-                    "It stays on the rows and is not seen. If the field was renamed, keep the stored name: "
-                    f"field(name={attribute!r}).",
-                    "note",
-                )
-            )
-        elif not set(field["tags"]) <= set(now["tags"]):
-            found.append(
-                Change(
-                    name,
-                    f"{attribute!r} was stored as {'/'.join(field['tags'])} and is read as {'/'.join(now['tags'])}",
-                    "Rows that are there become DecodeError. Use a codec that reads both, or rewrite the rows first.",
-                )
-            )
-        elif now["required"] and not field["required"]:
-            found.append(
-                Change(
-                    name,
-                    f"{attribute!r} is required now",
-                    "Rows without it become DecodeError. Give it a default, or on_missing=.",
-                )
-            )
-    for attribute, field in present.items():
-        if attribute not in locked and field["required"]:
+        found += [_gone(name, attribute, field, new)] if now is None else _type_changes(name, attribute, field, now)
+    for attribute, field in new.items():
+        if field["required"]:
             found.append(
                 Change(
                     name,
@@ -226,3 +246,82 @@ def _field_changes(name: str, locked: Mapping[str, Any], present: Mapping[str, A
                 )
             )
     return found
+
+
+def _gone(name: str, attribute: str, field: Mapping[str, Any], new: Mapping[str, Any]) -> Change:
+    """A field that is not declared any more: dropped, or renamed where a new one of its type is there."""
+    like = [other for other, now in new.items() if now["tags"] == field["tags"] and now["type"] == field["type"]]
+    if like:
+        return Change(
+            name,
+            f"{attribute!r} is gone, and {' or '.join(map(repr, like))} is new and of its type: it looks renamed",
+            f"Rows that are there keep {attribute!r}, and are read without the value. Keep the stored name: "
+            f"field(name={attribute!r}). If it was dropped, write the lock anew.",
+        )
+    return Change(
+        name,
+        f"the attribute {attribute!r} is not declared any more",
+        "It stays on the rows and is not seen. If the field was renamed, keep the stored name: "
+        f"field(name={attribute!r}).",
+        "note",
+    )
+
+
+def _type_changes(name: str, attribute: str, field: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
+    found: list[Change] = []
+    if not set(field["tags"]) <= set(now["tags"]):
+        found.append(
+            Change(
+                name,
+                f"{attribute!r} was stored as {'/'.join(field['tags'])} and is read as {'/'.join(now['tags'])}",
+                "Rows that are there become DecodeError. Use a codec that reads both, or rewrite the rows first.",
+            )
+        )
+    elif not ("values" in field and "values" in now) and not _reads(field["type"], now["type"], field["tags"]):
+        found.append(
+            Change(
+                name,
+                f"{attribute!r} was {field['type']} and is {now['type']}, which is stored alike",
+                f"Rows whose value is no {now['type']} become DecodeError. If all of them are, write the lock anew.",
+            )
+        )
+    gone = sorted(set(field.get("values", ())) - set(now.get("values", field.get("values", ()))))
+    if gone and "values" in now:
+        found.append(
+            Change(
+                name,
+                f"{attribute!r} takes {len(gone)} of its values no more",
+                "Rows that hold one become DecodeError. Keep the members until no row has them.",
+            )
+        )
+    if now["required"] and not field["required"]:
+        found.append(
+            Change(
+                name,
+                f"{attribute!r} is required now",
+                "Rows without it become DecodeError. Give it a default, or on_missing=.",
+            )
+        )
+    if now.get("unique") and not field.get("unique"):
+        found.append(
+            Change(
+                name,
+                f"{attribute!r} is unique now",
+                "Rows that are there hold no guard row: a duplicate of theirs is not refused until they are saved.",
+                "note",
+            )
+        )
+    return found
+
+
+_WIDER = {("int", "Decimal"), ("int", "float"), ("float", "Decimal"), ("Decimal", "float")}
+"""Types of which the second reads whatever the first wrote."""
+
+
+def _reads(before: str, now: str, tags: Sequence[str]) -> bool:
+    """Whether a type reads what another wrote, where both are stored under the same tags."""
+    if now in (before, "Any"):
+        return True
+    old, new = ({part for part in name.split(" | ") if part != "None"} for name in (before, now))
+    text = "str" in new and set(tags) <= {"S", "NULL"}
+    return old <= new or text or all((part, other) in _WIDER for part in old for other in new)

@@ -3,47 +3,109 @@
 from __future__ import annotations
 
 import base64
+import contextvars
 import json
 import os
+import random
 import threading
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from tablekit._types import Item
+from tablekit._types import Answer, Item
 from tablekit.errors import RequestError, ServiceError, TablekitError
+from tablekit.operations.driver import run
 from tablekit.operations.observe import consumed_units
+from tablekit.operations.rate import TokenBucket
 from tablekit.operations.session import Session
 from tablekit.wire.requests import Request
+from tablekit.wire.sizes import item_size
+from tablekit.wire.units import query_units
 
-__all__ = ["Checkpoint", "RateLimit", "SegmentScan", "Size", "parse_segments", "recovery_enabled", "table_size"]
+__all__ = [
+    "MOST_SEGMENTS",
+    "Checkpoint",
+    "ScanPlan",
+    "SegmentScan",
+    "Shared",
+    "Size",
+    "choose_segments",
+    "pack_key",
+    "parse_segments",
+    "plan_scan",
+    "recovery_enabled",
+    "run_segments",
+    "share_of",
+    "table_size",
+    "unpack_key",
+]
+
+POLL_SECONDS = 0.25
+"""How soon a worker that waits for the rate sees that the run is stopped."""
 
 
-class RateLimit:
-    """Lets at most so many capacity units a second pass, over all threads that share it.
+MOST_SEGMENTS = 1_000_000
+"""DynamoDB's limit. https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html"""
+
+
+SAMPLED_SEGMENTS = 200
+"""A sample is taken from so many segments at least, and from ten times as many as it is of the whole."""
+
+
+class Stopped(Exception):
+    """The run was stopped; its other workers leave off after the request under way."""
+
+
+class Shared:
+    """What the workers of one run share: the table, the rate, the units, and whether they are to stop.
 
     Parameters:
-        units: capacity units a second; None for no limit.
+        session: the table. rate: capacity units a second, over all workers; None for no limit.
+
+    Attributes:
+        units: what was consumed so far. stopped: set when no more is to be sent.
     """
 
-    def __init__(self, units: float | None) -> None:
-        if units is not None and units <= 0:
-            raise RequestError(f"A rate of {units} units a second lets nothing pass; give more than 0, or None.")
-        self.units = units
-        self._free = time.monotonic()
+    def __init__(self, session: Session, rate: float | None = None) -> None:
+        self.session = session
+        self.bucket = None if rate is None else TokenBucket(rate)
+        self.stopped = threading.Event()
+        self.units = 0.0
         self._lock = threading.Lock()
 
-    def pause(self, consumed: float) -> float:
-        """Seconds to wait after a request that consumed so many units."""
-        if self.units is None or consumed <= 0:
-            return 0.0
+    async def send(self, request: Request) -> Answer:
+        """Send a request when the rate allows it. Raises `Stopped` where the run is over."""
+        kind, reserved = request.operation, 0.0
+        if self.bucket is not None:
+            delay, reserved = self.bucket.reserve(kind)
+            await self._pause(delay)
+        units = 0.0
+        try:
+            if self.stopped.is_set():
+                raise Stopped
+            answer = await self.session.send(request)
+            units = _units(answer.body)
+        finally:
+            if self.bucket is not None:
+                self.bucket.settle(reserved, units, kind)
         with self._lock:
-            now = time.monotonic()
-            self._free = max(self._free, now) + consumed / self.units
-            return max(0.0, self._free - now)
+            self.units += units
+        return answer
+
+    async def _pause(self, seconds: float) -> None:
+        while seconds > 0 and not self.stopped.is_set():
+            await self.session.port.sleep(min(seconds, POLL_SECONDS))
+            seconds -= POLL_SECONDS
+
+
+def _units(body: Mapping[str, Any]) -> float:
+    """What a request consumed; of an engine that does not say, what its rows would."""
+    if "ConsumedCapacity" in body or "Items" not in body:
+        return sum(consumed_units(body).values())
+    return query_units(sum(map(item_size, body["Items"])))
 
 
 @attrs.frozen
@@ -61,6 +123,34 @@ class Size:
     def read_units(self) -> float:
         """Read units of one eventually consistent scan."""
         return -(-self.bytes // 4096) / 2
+
+
+@attrs.frozen
+class ScanPlan:
+    """What is about to be read.
+
+    Attributes:
+        size: the table's. segments: how many of its segments, of `total`. read_units: what that will consume about.
+    """
+
+    size: Size
+    segments: int
+    total: int
+
+    @property
+    def read_units(self) -> float:
+        """Read units of one eventually consistent scan of the segments, each of which is one request at least."""
+        return max(self.size.read_units * self.segments / self.total, 0.5 * self.segments)
+
+    @property
+    def items(self) -> int:
+        """About how many rows that is."""
+        return round(self.size.items * self.segments / self.total)
+
+
+async def plan_scan(session: Session, segments: int, total: int) -> ScanPlan:
+    """What a scan of so many segments will read. Raises `TableNotFound`."""
+    return ScanPlan(await table_size(session), segments, total)
 
 
 async def table_size(session: Session) -> Size:
@@ -109,8 +199,8 @@ class SegmentScan:
         self.page_size = page_size
         self.done = False
 
-    async def step(self, session: Session, rate: RateLimit) -> list[Item]:
-        """The rows of the next page."""
+    async def step(self, shared: Shared) -> list[Item]:
+        """The rows of the next page, no faster than the rate allows. Raises `Stopped` where the run is over."""
         body = {
             "Segment": self.segment if self.total > 1 else None,
             "TotalSegments": self.total if self.total > 1 else None,
@@ -120,10 +210,7 @@ class SegmentScan:
             "Limit": self.page_size,
             "ReturnConsumedCapacity": "TOTAL",
         }
-        answer = await session.send(Request("Scan", body, index=self.index))
-        pause = rate.pause(sum(consumed_units(answer.body).values()))
-        if pause:
-            await session.port.sleep(pause)
+        answer = await shared.send(Request("Scan", body, index=self.index))
         self.start = answer.body.get("LastEvaluatedKey")
         self.done = self.start is None
         items: list[Item] = answer.body.get("Items", [])
@@ -136,13 +223,37 @@ def parse_segments(text: str) -> tuple[Sequence[int], int]:
         span, _, total = text.partition("/")
         first, _, last = span.partition("-")
         found = range(int(first), int(last or first) + 1)
-        if not found or found[0] < 0 or found[-1] >= int(total) or int(total) > 1_000_000:
+        if not found or found[0] < 0 or found[-1] >= int(total) or int(total) > MOST_SEGMENTS:
             raise ValueError  # noqa: TRY301  (told as every other malformed text)
     except ValueError:
         raise RequestError(
             f"segments {text!r}: give from-to/of, such as 0-63/1024, where to is less than of (at most 1,000,000)."
         ) from None
     return found, int(total)
+
+
+def share_of(segments: int | str) -> tuple[Sequence[int], int]:
+    """The segments to work on, and of how many: all of a number, or ``"0-63/1024"``. Raises `RequestError`."""
+    if isinstance(segments, str) and not segments.isdecimal():
+        return parse_segments(segments)
+    number = int(segments)
+    if not 0 < number <= MOST_SEGMENTS:
+        raise RequestError(f"segments={segments}: a table is scanned in 1 to 1,000,000 segments.")
+    return range(number), number
+
+
+def choose_segments(sample: float, segments: int | str | None, parallel: int) -> tuple[list[int], int]:
+    """The segments to read for a share of a table, or of some of its segments; and of how many.
+
+    Raises `RequestError`.
+    """
+    if not 0 < sample <= 1:
+        raise RequestError(f"sample={sample} is no share of a table; give more than 0 and at most 1.")
+    fine = parallel if sample == 1 else min(MOST_SEGMENTS, max(SAMPLED_SEGMENTS, round(10 / sample)))
+    numbers, total = share_of(fine if segments is None else segments)
+    if sample == 1:
+        return list(numbers), total
+    return random.sample(list(numbers), max(1, round(len(numbers) * sample))), total
 
 
 class Checkpoint:
@@ -158,14 +269,18 @@ class Checkpoint:
         self._lock = threading.Lock()
         self.segments: dict[str, Any] = {}
         self.counts: dict[str, int] = {}
+        self.notes: list[Any] = []
         self._load()
+        # A place that cannot be written is told before anything is sent.
+        self._store()
 
     def _load(self) -> None:
         if self.path is None or not self.path.exists():
             return
         try:
-            found = json.loads(self.path.read_text(encoding="utf-8"))
+            found = json.loads(self.path.read_bytes())
             identity, self.segments, self.counts = found["identity"], dict(found["segments"]), dict(found["counts"])
+            self.notes = list(found.get("notes", ()))
         except (ValueError, KeyError, TypeError):
             raise TablekitError(
                 f"{self.path} is no checkpoint of tablekit. Give another file, or delete it to start anew."
@@ -186,32 +301,52 @@ class Checkpoint:
         found = self.segments.get(str(segment))
         if found is None:
             return None, False
-        return (None, True) if found == "done" else (_unpack(found), False)
+        return (None, True) if found == "done" else (unpack_key(found), False)
 
-    def save(self, segment: int, start: Item | None, counts: Mapping[str, int]) -> None:
-        """Record that a segment has been gone through up to a key, and what was counted on the way."""
+    def save(self, segment: int, start: Item | None, counts: Mapping[str, int], notes: Sequence[Any] = ()) -> None:
+        """Record that a segment has been gone through up to a key, and what was counted and noted on the way."""
         with self._lock:
-            self.segments[str(segment)] = "done" if start is None else _pack(start)
+            self.segments[str(segment)] = "done" if start is None else pack_key(start)
             for name, number in counts.items():
                 self.counts[name] = self.counts.get(name, 0) + number
-            if self.path is not None:
-                state = {"identity": self.identity, "segments": self.segments, "counts": self.counts}
-                temporary = self.path.with_name(f".{self.path.name}.part")
-                with temporary.open("w", encoding="utf-8") as file:
-                    json.dump(state, file)
-                    file.flush()
-                    os.fsync(file.fileno())
-                temporary.replace(self.path)
+            self.notes += notes
+            self._store()
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Record what was counted on a page that was left in the middle, and will be read again."""
+        with self._lock:
+            for name, number in counts.items():
+                self.counts[name] = self.counts.get(name, 0) + number
+            self._store()
+
+    def _store(self) -> None:
+        if self.path is None:
+            return
+        state = {"identity": self.identity, "segments": self.segments, "counts": self.counts, "notes": self.notes}
+        temporary = self.path.with_name(f".{self.path.name}.part")
+        try:
+            with temporary.open("w", encoding="utf-8") as file:
+                json.dump(state, file)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path)
+        except OSError as error:
+            raise TablekitError(
+                f"The checkpoint {self.path} cannot be written ({error.strerror}). Give a file in a folder that is "
+                "there and can be written to."
+            ) from error
 
 
-def _pack(key: Item) -> dict[str, Any]:
+def pack_key(key: Item) -> dict[str, Any]:
+    """A key in JSON: binary values in base64."""
     return {
         name: {tag: base64.b64encode(inner).decode() if tag == "B" else inner for tag, inner in value.items()}
         for name, value in key.items()
     }
 
 
-def _unpack(key: Mapping[str, Any]) -> Item:
+def unpack_key(key: Mapping[str, Any]) -> Item:
+    """A key from what `pack_key` made of it."""
     return {
         name: {tag: base64.b64decode(inner) if tag == "B" else inner for tag, inner in value.items()}
         for name, value in key.items()
@@ -219,7 +354,32 @@ def _unpack(key: Mapping[str, Any]) -> Item:
 
 
 async def run_segments(
-    session: Session, work: Callable[[int], Awaitable[None]], segments: Sequence[int], parallel: int
+    shared: Shared, work: Callable[[int], Awaitable[None]], segments: Sequence[int], parallel: int
 ) -> None:
-    """Run the work of each segment, at most `parallel` at once."""
-    await session.gather([work(segment) for segment in segments], parallel)
+    """Run the work of each segment, at most `parallel` at once.
+
+    When one fails, or the run is interrupted, the others end after the request under way.
+    """
+
+    async def guarded(segment: int) -> None:
+        try:
+            if not shared.stopped.is_set():
+                await work(segment)
+        except Stopped:
+            return
+        except BaseException:
+            shared.stopped.set()
+            raise
+
+    calls = shared.session.gather([guarded(segment) for segment in segments], parallel)
+    if shared.session.awaited:
+        await calls
+        return
+    # An interrupt comes to this thread, which must be free to tell the others.
+    with ThreadPoolExecutor(1, thread_name_prefix="tablekit-run") as pool:
+        future = pool.submit(contextvars.copy_context().run, run, calls)
+        try:
+            future.result()
+        except BaseException:
+            shared.stopped.set()
+            raise

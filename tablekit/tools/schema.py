@@ -8,10 +8,11 @@ from typing import Any, Literal, cast
 
 from tablekit.definition.registry import TableDefinition
 from tablekit.operations.ddl import Billing, create_table_body
+from tablekit.tools.workbench import workbench_model
 
 __all__ = ["LEFT_OUT", "SchemaFormat", "schema_body", "schema_text"]
 
-SchemaFormat = Literal["create-table", "cloudformation", "cdk", "terraform"]
+SchemaFormat = Literal["create-table", "cloudformation", "cdk", "terraform", "workbench"]
 
 LEFT_OUT = (
     "Not in the classes, and so not here: point-in-time recovery, encryption keys, auto scaling, table class, "
@@ -44,8 +45,11 @@ def schema_text(app: TableDefinition, name: str, format: SchemaFormat = "create-
 
     Parameters:
         format: ``"create-table"`` and ``"cdk"`` (the properties of ``CfnTable``) are JSON, ``"cloudformation"`` is a
-            template, ``"terraform"`` a resource. options: as for `schema_body`.
+            template, ``"terraform"`` a resource, ``"workbench"`` a model of NoSQL Workbench, with a facet for each
+            entity. options: as for `schema_body`; a model has no place for them.
     """
+    if format == "workbench":
+        return _json(workbench_model(app, name=name))
     body = schema_body(app, name, **options)
     ttl = ttl_attribute(app)
     if format == "create-table":

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import attrs
 
 from tablekit.definition.registry import TableDefinition
-from tablekit.operations.ddl import create_table_body
+from tablekit.errors import ServiceError
+from tablekit.operations.ddl import create_table_body, describe_table
+from tablekit.operations.driver import run
+from tablekit.operations.session import Session, SessionSource
 from tablekit.tools.schema import ttl_attribute
+from tablekit.wire.requests import Request
 
-__all__ = ["Difference", "check_schema"]
+__all__ = ["Difference", "check_schema", "check_table", "schema_differences"]
 
 
 @attrs.frozen
@@ -34,6 +38,33 @@ class Difference:
         return f"{self.subject}: declared {self.declared}, found {self.found}. {self.why} {self.remedy}"
 
 
+def check_table(app: TableDefinition) -> list[Difference]:
+    """Compare an app with the table that is there: its key, key types, indexes, projections and time to live.
+
+    Raises `TableNotFound`.
+    """
+    return run(schema_differences(cast(SessionSource, app).session()))
+
+
+async def schema_differences(session: Session) -> list[Difference]:
+    """The coroutine of `check_table`, over a session."""
+    description = await describe_table(session)
+    return check_schema(session.registry, description, await _described_ttl(session))
+
+
+async def _described_ttl(session: Session) -> Mapping[str, Any] | None:
+    if not session.capabilities.ttl:
+        return None
+    try:
+        answer = await session.send(Request("DescribeTimeToLive", {}))
+    except ServiceError as error:
+        if error.code in ("UnknownOperationException", "AccessDeniedException"):
+            return None  # what cannot be seen is not compared
+        raise
+    found: Mapping[str, Any] | None = answer.body.get("TimeToLiveDescription")
+    return found
+
+
 def check_schema(
     app: TableDefinition, description: Mapping[str, Any], ttl: Mapping[str, Any] | None = None
 ) -> list[Difference]:
@@ -48,6 +79,7 @@ def check_schema(
     found += _attribute_types(app, description)
     found += _indexes(wanted, description, "GlobalSecondaryIndexes", "global index")
     found += _indexes(wanted, description, "LocalSecondaryIndexes", "local index")
+    found += [_vector_index(index) for index in description.get("VectorIndexes", [])]
     if ttl is not None:
         found += _ttl(app, ttl)
     return found
@@ -118,6 +150,17 @@ def _extra_index(word: str, name: str, index: Mapping[str, Any]) -> Difference:
         _keys(index["KeySchema"]),
         "Nothing reads it through the classes; writes to its key attributes are still billed.",
         "Declare it, or drop it from the table.",
+        "note",
+    )
+
+
+def _vector_index(index: Mapping[str, Any]) -> Difference:
+    return Difference(
+        f"vector index {index.get('IndexName', '?')}",
+        "nothing: classes know no vector indexes",
+        "a vector index",
+        "It is neither compared nor priced; writes of its attribute are billed for it.",
+        "None is needed: search it with DynamoDB's own client.",
         "note",
     )
 

@@ -1,8 +1,8 @@
 """Splitting an export by type: one output for each kind of row.
 
-Each data file is worked on by one process, which writes a part for each type it meets; a part is renamed into
-place when it is whole, and a record of what the file held is written last. A split that was interrupted goes on
-with the files that have no record. In the end the parts of a type are joined into its output.
+Each data file is worked on by one process, which writes a part for each type it meets. A split that was interrupted
+goes on with the files that have no parts yet. In the end the parts of a type are joined into its output, which takes
+its name when it is whole.
 """
 
 from __future__ import annotations
@@ -13,26 +13,27 @@ import multiprocessing
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, TypeVar
 
 import attrs
 
 from tablekit.definition.registry import TableDefinition
-from tablekit.tools.export_source import (
-    DataFile,
-    Export,
-    ExportError,
-    ExportRecord,
-    find_export,
-    parse_record,
-    read_lines,
-)
-from tablekit.tools.split_plan import UNTYPED, Format, SplitPlan, plan_split
-from tablekit.tools.split_writers import SUFFIXES, join_parts, open_part
+from tablekit.errors import TablekitError
+from tablekit.tools.export_source import Export, ExportError, find_export
+from tablekit.tools.import_ready import OBJECTS, finish_import, group_objects, make_room
+from tablekit.tools.split_parts import Counts, FileJob, JoinJob, begin_worker, join_job, part_paths, split_file
+from tablekit.tools.split_plan import UNKNOWN, UNTYPED, Format, SplitPlan, file_names, plan_split
+from tablekit.tools.split_writers import SUFFIXES
 
 __all__ = ["Output", "SplitReport", "split"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 PARTS = ".tablekit-split"
 Progress = Callable[[int, int, int], Any]
@@ -44,7 +45,8 @@ class Output:
     """One output of a split.
 
     Attributes:
-        name: its name: a type, ``_unknown-<type>`` or ``_untyped``. path: the file. rows: how many it holds.
+        name: its name: a type, ``_unknown-<type>``, ``_untyped``, or ``_internal-<type>`` for what tablekit keeps for
+            itself. path: the file; for ``import-ready`` the folder. rows: how many it holds.
         bytes: the bytes of those rows in the export, uncompressed.
     """
 
@@ -56,7 +58,7 @@ class Output:
 
 @attrs.frozen
 class SplitReport:
-    """What a split did.
+    """What a split did, or in a dry run would do.
 
     Attributes:
         outputs: by name. rows: all of them. files: how many data files. resumed: how many had been done before.
@@ -78,15 +80,7 @@ class SplitReport:
     @property
     def unknown(self) -> dict[str, int]:
         """How many rows have a type that no class has, by output."""
-        return {name: output.rows for name, output in self.outputs.items() if name.startswith("_unknown-")}
-
-
-@attrs.frozen
-class _Job:
-    number: int
-    file: DataFile
-    parts: Path
-    plan: SplitPlan
+        return {name: output.rows for name, output in self.outputs.items() if name.startswith(UNKNOWN)}
 
 
 def split(
@@ -96,171 +90,209 @@ def split(
     app: TableDefinition,
     format: Format = "dynamodb-json",
     processes: int | None = None,
+    dry_run: bool = False,
     progress: Progress | None = None,
 ) -> SplitReport:
-    """Split an export by type into one file for each.
+    """Split an export by type into one output for each.
 
     Parameters:
         source: the folder of an export, or any parent of one.
         out: the folder for the outputs; nothing is written outside it.
         app: the table whose classes know the types and aliases.
         format: ``"dynamodb-json"`` (each line as it is in the export), ``"json"`` (plain values, one object a line),
-            ``"csv"`` or ``"parquet"`` (typed by the fields, with the extra ``[parquet]``).
+            ``"csv"`` or ``"parquet"`` (typed by the fields, with the extra ``[parquet]``), or ``"import-ready"``
+            (a folder for each type, of the objects and the request that DynamoDB's import from S3 takes).
         processes: how many processes work at once; all cores by default.
+        dry_run: write nothing, and count what would be written.
         progress: called after each data file.
 
-    Raises `ExportError` for an export that is not whole, and when a file's lines are not as many as its manifest
-    says.
+    Raises `ExportError` for an export that is not whole, and when a file is not what its manifest says; ``OSError``
+    where the outputs cannot be written. What was done until then is not done again by the next call.
     """
     export = find_export(source)
-    if export.incremental and format in ("csv", "parquet"):
+    _check_format(export, format)
+    target, plan = Path(out), plan_split(app, format)
+    parts = None if dry_run else _prepare(target, export, plan)
+    jobs = [FileJob(number, file, parts, plan) for number, file in enumerate(export.files)]
+    with _pool(processes, len(jobs)) as run:
+        records, resumed = _split_files(jobs, run, progress)
+        if parts is None:
+            outputs = _report(records, plan, target)
+        else:
+            outputs = _join(records, app, plan, parts, run)
+    if parts is not None:
+        shutil.rmtree(parts)
+    return SplitReport(outputs, sum(each.rows for each in outputs.values()), len(jobs), resumed, export.items)
+
+
+def _check_format(export: Export, format: Format) -> None:
+    if export.incremental and format not in ("dynamodb-json", "json"):
         raise ExportError(
             f"{export.folder} is an incremental export, whose lines are changes, not rows. "
             "Split it as dynamodb-json or json.",
             path=str(export.folder),
         )
-    target = Path(out)
-    target.mkdir(parents=True, exist_ok=True)
+
+
+def _prepare(target: Path, export: Export, plan: SplitPlan) -> Path:
+    """The folder of the parts: of this very export, format and classes, and of no other run."""
+    files = [
+        [str(file.path), file.items, file.path.stat().st_size, None if file.md5 is None else file.md5.hex()]
+        for file in export.files
+    ]
+    identity = json.dumps({"export": str(export.folder.resolve()), "files": files, "plan": plan.digest})
     parts = target / PARTS
-    plan = plan_split(app, format)
-    _check_same_run(parts, export, format)
-    jobs = [_Job(number, file, parts, plan) for number, file in enumerate(export.files)]
-    left = [job for job in jobs if not _record_path(job).is_file()]
-    done = len(jobs) - len(left)
-    rows = sum(_rows_of(job) for job in jobs if job not in left)
-    for job_rows in _run(left, processes):
-        done += 1
-        rows += job_rows
-        if progress is not None:
-            progress(done, len(jobs), rows)
-    outputs = _join(jobs, plan, target)
-    shutil.rmtree(parts)
-    return SplitReport(outputs, rows, len(jobs), len(jobs) - len(left), export.items)
-
-
-def _check_same_run(parts: Path, export: Export, format: Format) -> None:
-    """Go on only with the parts of this very export and format."""
-    identity = json.dumps({"export": str(export.folder.resolve()), "format": format})
+    parts.mkdir(parents=True, exist_ok=True)
+    if parts.is_symlink():
+        raise TablekitError(f"{parts} is a link, and leads out of the output folder. Take it away.")
     marker = parts / "run.json"
-    if marker.is_file() and marker.read_text(encoding="utf-8") != identity:
+    if not marker.is_file():
+        write_whole(marker, identity)
+    elif marker.read_text(encoding="utf-8") != identity:
         raise ExportError(
-            f"{parts} holds the unfinished split of another export or format. Finish that one, or delete the folder.",
+            f"{parts} holds the unfinished split of another export or format, or by other classes. Finish that one, "
+            "or delete the folder.",
             path=str(parts),
         )
-    parts.mkdir(exist_ok=True)
-    _write_whole(marker, identity)
+    for left in parts.glob("*.part"):
+        shutil.rmtree(left, ignore_errors=True)
+    return parts
 
 
-def _run(jobs: list[_Job], processes: int | None) -> Iterator[int]:
-    workers = min(processes or os.cpu_count() or 1, max(1, len(jobs)))
+# Processes
+
+Run = Callable[[Callable[[T], R], Sequence[T]], Iterator[tuple[T, R]]]
+
+
+@contextmanager
+def _pool(processes: int | None, jobs: int) -> Iterator[Any]:
+    """Something that runs a function on each of many things, and gives the results as they come."""
+    workers = min(processes or os.cpu_count() or 1, max(1, jobs))
     if workers == 1:
-        yield from map(_split_file, jobs)
+        yield _in_turn
         return
     # Spawned, not forked: the caller may have threads and open connections.
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(workers, mp_context=context) as pool:
-        pending = {pool.submit(_split_file, job) for job in jobs}
+    stop = context.Event()
+    with concurrent.futures.ProcessPoolExecutor(workers, context, begin_worker, (stop,)) as pool:
         try:
-            for future in concurrent.futures.as_completed(pending):
-                yield future.result()
+            yield partial(_at_once, pool, workers)
+        except BrokenProcessPool:
+            raise TablekitError(
+                "A process of the split was killed, or ran out of memory. Run it again: it goes on from there."
+            ) from None
         except BaseException:
-            for future in pending:
-                future.cancel()
+            stop.set()
             raise
 
 
-def _split_file(job: _Job) -> int:
-    """Write the parts of one data file, and then its record; gives the number of its rows."""
-    writers: dict[str, Any] = {}
-    counts: Counter[str] = Counter()
-    sizes: Counter[str] = Counter()
-    path = job.file.path
-    try:
-        for number, line in enumerate(read_lines(path), 1):
-            record = parse_record(line, path, number)
-            output = job.plan.output_of(record.image)
-            writer = writers.get(output)
-            if writer is None:
-                writer = writers[output] = open_part(job.plan, output, _part_path(job, output))
-            _write(writer, line, record, path, number)
-            counts[output] += 1
-            sizes[output] += len(line)
-        for writer in writers.values():
-            writer.close()
-    except BaseException:
-        for writer in writers.values():
-            writer.abandon()
-        raise
-    _check_count(job.file, sum(counts.values()))
-    _write_whole(_record_path(job), json.dumps({"rows": counts, "bytes": sizes}))
-    return sum(counts.values())
+def _in_turn(function: Callable[[T], R], things: Sequence[T]) -> Iterator[tuple[T, R]]:
+    for thing in things:
+        yield thing, function(thing)
 
 
-def _write(writer: Any, line: bytes, record: ExportRecord, path: Path, number: int) -> None:
-    try:
-        writer.write(line, record)
-    except (ValueError, TypeError, ArithmeticError) as error:
-        raise ExportError(
-            f"{path}, line {number}, holds a value that cannot be written ({type(error).__name__}).",
-            path=str(path),
-            line=number,
-        ) from None
+def _at_once(pool: Any, workers: int, function: Callable[[T], R], things: Sequence[T]) -> Iterator[tuple[T, R]]:
+    left = iter(things)
+    running: dict[Any, T] = {}
+    while True:
+        # No more than the workers can take soon: a failure has little to call off, and little waits in memory.
+        while len(running) < 2 * workers and (thing := next(left, None)) is not None:
+            running[pool.submit(function, thing)] = thing
+        if not running:
+            return
+        done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+        for future in done:
+            yield running.pop(future), future.result()
 
 
-def _check_count(file: DataFile, rows: int) -> None:
-    if file.items is not None and file.items != rows:
-        raise ExportError(
-            f"{file.path} holds {rows} rows, and its manifest says {file.items}. Copy the file again.",
-            path=str(file.path),
-        )
+# Files to parts
+
+Records = list[tuple[FileJob, dict[str, Counts]]]
 
 
-def _part_path(job: _Job, output: str) -> Path:
-    return job.parts / f"{job.number:06d}.{output}"
-
-
-def _record_path(job: _Job) -> Path:
-    return job.parts / f"{job.number:06d}.done"
-
-
-def _record(job: _Job) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = json.loads(_record_path(job).read_text(encoding="utf-8"))
-    return found
-
-
-def _rows_of(job: _Job) -> int:
-    return sum(_record(job)["rows"].values())
-
-
-def _join(jobs: list[_Job], plan: SplitPlan, target: Path) -> dict[str, Output]:
-    rows: Counter[str] = Counter()
-    sizes: Counter[str] = Counter()
-    parts: dict[str, list[Path]] = {}
+def _split_files(jobs: list[FileJob], run: Any, progress: Progress | None) -> tuple[Records, int]:
+    """Split the files that have no parts yet; gives the records of all, and how many were there before."""
+    found: dict[int, dict[str, Counts]] = {}
     for job in jobs:
-        record = _record(job)
-        rows.update(record["rows"])
-        sizes.update(record["bytes"])
-        for output in record["rows"]:
-            parts.setdefault(output, []).append(_part_path(job, output))
-    outputs: dict[str, Output] = {}
-    for output in sorted(parts):
-        path = target / f"{output}{SUFFIXES[plan.format]}"
-        temporary = path.with_name(f".{path.name}.part")
-        join_parts(plan, output, parts[output], temporary)
-        temporary.replace(path)
-        outputs[output] = Output(output, path, rows[output], sizes[output])
+        record = None if job.parts is None else job.record()
+        if record is not None:
+            found[job.number] = record
+    left = [job for job in jobs if job.number not in found]
+    rows = sum(_rows(record) for record in found.values())
+    for job, counts in run(split_file, left):
+        found[job.number] = counts
+        rows += _rows(counts)
+        if progress is not None:
+            progress(len(found), len(jobs), rows)
+    return [(job, found[job.number]) for job in jobs], len(jobs) - len(left)
+
+
+def _rows(record: Mapping[str, Counts]) -> int:
+    return sum(counts.rows for counts in record.values())
+
+
+def _report(records: Records, plan: SplitPlan, target: Path) -> dict[str, Output]:
+    totals: dict[str, Counts] = {}
+    for _, record in records:
+        for output, counts in record.items():
+            before = totals.get(output, Counts(0, 0))
+            totals[output] = Counts(before.rows + counts.rows, before.bytes + counts.bytes)
+    names, suffix = file_names(totals), SUFFIXES[plan.format]
+    return {
+        output: Output(output, target / f"{names[output]}{suffix}", counts.rows, counts.bytes)
+        for output, counts in sorted(totals.items())
+    }
+
+
+# Parts to outputs
+
+
+def _join(records: Records, app: TableDefinition, plan: SplitPlan, parts: Path, run: Any) -> dict[str, Output]:
+    """Put the parts of each output together that is not whole yet, and take its parts away."""
+    outputs = _report(records, plan, parts.parent)
+    paths = part_paths(records)
+    marks = {name: parts / f"joined-{number}" for number, name in enumerate(outputs)}
+    joins = [join for name in outputs if not marks[name].exists() for join in _joins(outputs[name], paths[name], plan)]
+    waiting = Counter(join.output for join in joins)
+    for join, name in run(join_job, joins):
+        waiting[name] -= 1
+        if not waiting[name]:
+            _finish(join, outputs[name], app)
+            # From here on the parts are not needed, and may go one by one.
+            marks[name].touch()
+            for path, _ in paths[name]:
+                path.unlink(missing_ok=True)
     return outputs
 
 
-def _write_whole(path: Path, text: str) -> None:
+def _joins(output: Output, parts: Sequence[tuple[Path, Counts]], plan: SplitPlan) -> list[JoinJob]:
+    working = output.path.with_name(f".{output.path.name}.part")
+    if plan.format != "import-ready":
+        return [JoinJob(output.name, tuple(path for path, _ in parts), working, plan)]
+    make_room(output.path, check=True)
+    if working.is_symlink():
+        working.unlink()
+    shutil.rmtree(working, ignore_errors=True)
+    (working / OBJECTS).mkdir(parents=True)
+    return [
+        JoinJob(output.name, group, working / OBJECTS / f"{number:05}.json.gz", plan)
+        for number, group in enumerate(group_objects(parts))
+    ]
+
+
+def _finish(join: JoinJob, output: Output, app: TableDefinition) -> None:
+    if join.plan.format == "import-ready":
+        finish_import(app, output.name, join.target.parent.parent, output.path)
+    else:
+        join.target.replace(output.path)
+
+
+def write_whole(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all."""
     temporary = path.with_name(f"{path.name}.part")
-    with temporary.open("w", encoding="utf-8") as file:
+    temporary.unlink(missing_ok=True)
+    with temporary.open("x", encoding="utf-8") as file:
         file.write(text)
-        _flush(file)
+        file.flush()
+        os.fsync(file.fileno())
     temporary.replace(path)
-
-
-def _flush(file: IO[Any]) -> None:
-    file.flush()
-    os.fsync(file.fileno())

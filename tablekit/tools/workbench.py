@@ -44,11 +44,17 @@ def read_workbench(source: str | Path | Mapping[str, Any], *, repair: bool = Fal
         origin = Path(source).name
         try:
             content = json.loads(Path(source).read_text(encoding="utf-8-sig"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise AdoptError(f"{source} cannot be read as JSON ({type(error).__name__}).") from None
     if not is_workbench(content):
         raise AdoptError(f"{origin} is no model of NoSQL Workbench: it has no DataModel.")
-    return [_table(entry, origin, repair=repair) for entry in content["DataModel"]]
+    try:
+        return [_table(entry, origin, repair=repair) for entry in content["DataModel"]]
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise AdoptError(
+            f"{origin} does not have the form of a NoSQL Workbench model ({type(error).__name__} {error}). Export the "
+            "model again from Workbench."
+        ) from None
 
 
 def _table(entry: Mapping[str, Any], origin: str, *, repair: bool) -> SourceTable:

@@ -12,14 +12,14 @@ from functools import partial
 from typing import Any
 
 from tablekit._types import AttributeValue, Item
-from tablekit.codecs.base import ValueProblem
+from tablekit.codecs.base import ValueProblem, veiled
 from tablekit.codecs.codegen import Names, compile_function
 from tablekit.definition.entity import BASE, EXTRA, MARKERS, PARTIAL, STORED_KEY, EntityBase, copied
 from tablekit.definition.schema import MARKER, EntitySchema, FieldSchema, KeyAttribute
 from tablekit.errors import DecodeError, LimitExceeded, PartialEntity
-from tablekit.wire.sizes import ITEM_LIMIT, attribute_sizes, item_size
+from tablekit.wire.sizes import ITEM_LIMIT, attribute_sizes, item_size, size_bound
 
-__all__ = ["check_size", "decode_partial", "decoder", "encode_item", "extra_attributes", "remember"]
+__all__ = ["check_size", "decode_partial", "decoder", "encode_item", "extra_attributes", "measured_item", "remember"]
 
 Decoder = Callable[[Item], Any]
 Encoder = Callable[[Mapping[str, Any]], Item]
@@ -110,11 +110,11 @@ def _spelled_fields(schema: EntitySchema) -> frozenset[str]:
 
 def _decode_spelled(source: _Source, schema: EntitySchema, item: FieldSchema, *, counted: bool) -> None:
     from_key = source.bind("from_key", partial(_from_key, schema, item))
+    # Kept in a variable as well: the check of the key reads it again.
+    into = f"d[{item.name!r}] = {_local(item.name)} ="
     source.add(2, f"v = item.get({item.attribute!r})")
-    source.add(2, f"if v is None: d[{item.name!r}] = {from_key}(item){'; n -= 1' if counted else ''}")
-    source.add(
-        2, f"else: d[{item.name!r}] = {item.codec.decode_source('v', source.bind)}{'' if counted else '; n += 1'}"
-    )
+    source.add(2, f"if v is None: {into} {from_key}(item){'; n -= 1' if counted else ''}")
+    source.add(2, f"else: {into} {item.codec.decode_source('v', source.bind)}{'' if counted else '; n += 1'}")
 
 
 def _from_key(schema: EntitySchema, field: FieldSchema, item: Item) -> Any:
@@ -149,6 +149,7 @@ def _remember_base(source: _Source, schema: EntitySchema) -> None:
 def _check_keys(source: _Source, schema: EntitySchema) -> None:
     """Keep the stored key where the templates would render another: a row of an older or foreign writer."""
     tests: list[str] = []
+    known = {item.name for item in schema.fields} & _spelled_fields(schema)
     for key in schema.keys:
         if key.field is not None:
             if key.field.attribute != key.attribute:
@@ -157,7 +158,9 @@ def _check_keys(source: _Source, schema: EntitySchema) -> None:
         expression = key.template.equals_source(source.bind, _local)
         if expression is not None:
             for name in key.template.names:
-                source.add(2, f"{_local(name)} = d[{name!r}]")
+                if name not in known:
+                    source.add(2, f"{_local(name)} = d[{name!r}]")
+                    known.add(name)
         else:
             expression = f"{source.bind('render', _renderer(key, schema))}(d)"
         tests.append(f"item[{key.attribute!r}]['S'] != {expression}")
@@ -237,11 +240,13 @@ def _decode_value(schema: EntitySchema, field: FieldSchema, item: Item) -> Any:
 
 
 def _tag(value: AttributeValue) -> str:
-    return next(iter(value), "value")
+    # An answer that is not DynamoDB's may hold anything in place of an attribute value.
+    return str(next(iter(value), "value")) if isinstance(value, dict) else "value"
 
 
 def _bad(schema: EntitySchema, field: FieldSchema, item: Item, reason: str, path: str = "") -> DecodeError:
     pk, sk = schema.registry.plain_key(item)
+    path = veiled(path) if field.secret else path
     return DecodeError(
         f"{schema.name}.{field.name}{path} (attribute {field.attribute!r}) of the row "
         f"{schema.registry.show_key(item)} cannot be read: {reason}. Mend the row, or give the field a codec or "
@@ -310,6 +315,17 @@ def encode_item(
 
     Raises `EncodeError`, `KeyPartError`, `PartialEntity`, `LimitExceeded`.
     """
+    return measured_item(schema, values, key=key, extra=extra)[0]
+
+
+def measured_item(
+    schema: EntitySchema,
+    values: Mapping[str, Any],
+    *,
+    key: Item | None = None,
+    extra: Mapping[str, AttributeValue] | None = None,
+) -> tuple[Item, int]:
+    """The whole item of an entity, as `encode_item`, and a bound of its size, as `size_bound`."""
     item: Item = dict(key) if key is not None else schema.key_of(values)
     item[schema.registry.type_attribute] = {"S": schema.type}
     encode = schema.compiled.get("encode")
@@ -326,8 +342,7 @@ def encode_item(
     if extra:
         for name, value in extra.items():
             item.setdefault(name, value)
-    check_size(item, schema.name)
-    return item
+    return item, check_size(item, schema.name)
 
 
 def extra_attributes(entity: EntityBase) -> Mapping[str, AttributeValue] | None:
@@ -375,11 +390,14 @@ def _encode_carefully(schema: EntitySchema, values: Mapping[str, Any], item: Ite
             item[field.attribute] = encoded
 
 
-def check_size(item: Item, entity: str) -> None:
-    """Refuse an item over 400 KB, naming its heaviest attributes."""
+def check_size(item: Item, entity: str) -> int:
+    """Refuse an item over 400 KB, naming its heaviest attributes; gives at least its size."""
+    bound = size_bound(item)
+    if bound <= ITEM_LIMIT:
+        return bound
     size = item_size(item)
     if size <= ITEM_LIMIT:
-        return
+        return size
     heavy = ", ".join(f"{name} ({bytes_:,} bytes)" for name, bytes_ in list(attribute_sizes(item).items())[:3])
     raise LimitExceeded(
         f"This {entity} is {size:,} bytes as an item, and DynamoDB stores at most {ITEM_LIMIT:,}. "

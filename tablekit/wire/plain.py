@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from tablekit._types import AttributeValue, Item
 from tablekit.codecs.base import TAG_WORDS, ValueProblem, is_a
+from tablekit.codecs.compare import too_deep
 from tablekit.codecs.freeform import encode_free
 from tablekit.codecs.numbers import read_decimal
 from tablekit.definition.schema import EntitySchema
@@ -46,7 +47,7 @@ def as_item(row: Mapping[str, Any], pk: str) -> Item:
 
     Raises `ValueProblem`.
     """
-    return wire_item(row) if isinstance(row.get(pk), Mapping) else _each(row, _encode)
+    return wire_item(row) if isinstance(row.get(pk), Mapping) else _item(row, _encode)
 
 
 def row_of(schema: EntitySchema, row: Mapping[str, Any]) -> Item:
@@ -78,7 +79,17 @@ def wire_item(row: Mapping[str, Any], *, other: Inside | None = None) -> Item:
 
     Raises `ValueProblem`.
     """
-    return _each(row, lambda value: wire_value(value, other=other))
+    return _item(row, lambda value: wire_value(value, other=other))
+
+
+def _item(row: Mapping[str, Any], read: Inside) -> Item:
+    def shallow(value: Any) -> AttributeValue:
+        try:
+            return read(value)
+        except RecursionError:
+            raise too_deep() from None
+
+    return _each(row, shallow)
 
 
 def _each(row: Mapping[str, Any], read: Inside) -> Item:

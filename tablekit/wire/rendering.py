@@ -46,7 +46,7 @@ class Renderer:
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._values: dict[str, AttributeValue] = {}
-        self._aliases: dict[str | int, str] = {}
+        self._aliases: dict[object, str] = {}
         self._shared: dict[tuple[str, tuple[str, Any]], str] = {}
         self._secrets: set[str] = set()
         self._suffixes: dict[str, int] = {}
@@ -64,7 +64,7 @@ class Renderer:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """The value placeholders that must be masked where the request is shown."""
+        """The placeholders, of values and of the keys of secret maps, to be masked where the request is shown."""
         return frozenset(self._secrets)
 
     def render_condition(self, condition: Condition, what: str = "condition") -> str:
@@ -165,15 +165,19 @@ class Renderer:
         segments = path.segments
         text = self._aliases.get(segments[0]) or self._name(segments[0])
         for segment in segments[1:]:
-            text += f"[{segment}]" if isinstance(segment, int) else f".{self._name(segment)}"
+            text += f"[{segment}]" if isinstance(segment, int) else f".{self._name(segment, hidden=path.secret)}"
         return text
 
-    def _name(self, segment: str | int) -> str:
+    def _name(self, segment: str | int, *, hidden: bool = False) -> str:
+        """The placeholder of a name; the keys of a secret map have their own, which say nothing of them."""
         name = str(segment)
-        alias = self._aliases.get(name)
+        kept: object = (name,) if hidden else name
+        alias = self._aliases.get(kept)
         if alias is None:
-            alias = self._aliases[name] = self._unused("#", name, self._names)
+            alias = self._aliases[kept] = self._unused("#", "secret" if hidden else name, self._names)
             self._names[alias] = name
+            if hidden:
+                self._secrets.add(alias)
         return alias
 
     def _value(self, value: Value) -> str:
@@ -224,7 +228,7 @@ class Renderer:
         self._values = dict(list(self._values.items())[:values])
         self._aliases = {name: alias for name, alias in self._aliases.items() if alias in self._names}
         self._shared = {key: found for key, found in self._shared.items() if found in self._values}
-        self._secrets &= self._values.keys()
+        self._secrets &= self._values.keys() | self._names.keys()
 
 
 def _push_group(stack: list[Condition | str], group: Group) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from tablekit.wire.pause import MANY_BYTES, CollectionsPaused
+from tablekit.wire.shape import check_answer, with_sound_items
 
 __all__ = ["FAST_OPERATIONS", "body_problem", "is_dynamodb", "parse_body", "parse_error"]
 
@@ -30,11 +31,13 @@ def parse_body(body: bytes) -> dict[str, Any]:
     Parameters:
         body: UTF-8 JSON as it came.
 
-    Raises ``ValueError`` when the body is not a JSON object, is cut, or holds a bad base64 text. An empty body
+    Raises ``ValueError`` when the body is not a JSON object, is cut, has members of another shape than DynamoDB's, or
+    holds a bad base64 text. The attributes of rows are not looked at, for speed. An empty body
     is cut: DynamoDB's least answer is ``{}``, and a get must not take a lost one for a missing row.
     """
     with CollectionsPaused(len(body) >= MANY_BYTES):
         parsed = _load(body)
+        check_answer(parsed)
         if _BINARY.search(body):
             _decode_binaries(parsed)
     return parsed
@@ -47,10 +50,10 @@ def parse_error(body: bytes, status: int) -> dict[str, Any]:
         status: the HTTP status, which is the code where the body names none: then the answer is not DynamoDB's.
 
     A body that is no JSON object, such as a proxy's page, is the message. Binary values of an ``Item`` and of the
-    items of ``CancellationReasons`` are decoded.
+    items of ``CancellationReasons`` are decoded; such a member of another shape is left out.
     """
     try:
-        members = _load(body)
+        members = dict(with_sound_items(_load(body)))
         _decode_failure(members)
     except ValueError:
         members = {"message": body.decode("utf-8", "replace")}
@@ -64,7 +67,7 @@ def _decode_failure(members: dict[str, Any]) -> None:
     try:
         _item(members.get("Item", {}))
         _each(_item, (reason["Item"] for reason in members.get("CancellationReasons", ()) if reason.get("Item")))
-    except (AttributeError, TypeError, KeyError) as exc:
+    except (AttributeError, TypeError, KeyError, RecursionError) as exc:
         raise ValueError("the error does not have DynamoDB's shape") from exc
 
 
@@ -109,7 +112,7 @@ def _decode_binaries(parsed: dict[str, Any]) -> None:
         if member in parsed:
             try:
                 walk(parsed[member])
-            except (AttributeError, TypeError, KeyError) as exc:
+            except (AttributeError, TypeError, KeyError, RecursionError) as exc:
                 raise ValueError(f"{member} does not have DynamoDB's shape") from exc
 
 

@@ -6,14 +6,27 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCal
 
 from __future__ import annotations
 
+import marshal
 from typing import Any
 
 from tablekit._types import AttributeValue, Item
 
-__all__ = ["ITEM_LIMIT", "attribute_sizes", "item_size", "number_size", "value_size"]
+__all__ = ["ITEM_LIMIT", "attribute_sizes", "item_size", "number_size", "size_bound", "value_size"]
 
 ITEM_LIMIT = 409_600
 """The largest item that DynamoDB stores, in bytes, names included."""
+
+
+def size_bound(item: Item) -> int:
+    """At least `item_size`, a few times faster: nearly every item is far from any limit.
+
+    Python's own serializer runs in C and writes each text in UTF-8 with five bytes before it, which is more than
+    DynamoDB counts for anything. Its version 2 writes a text anew each time that it occurs.
+    """
+    try:
+        return len(marshal.dumps(item, 2))
+    except ValueError:  # a value of a class of its own
+        return item_size(item)
 
 
 def item_size(item: Item) -> int:

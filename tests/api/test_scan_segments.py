@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tablekit import QueryError, Table, UnknownEntityType
-from tablekit.operations.scan import ScanProgress, TokenBucket
+from tablekit.operations.rate import TokenBucket
+from tablekit.operations.scan import ScanProgress
 from tests.support.engines import Engine
 from tests.support.reading import Book, Loan, Note, Shelf, row, shared, shelf
 from tests.support.stub import StubTransport, ok
@@ -186,3 +187,15 @@ def test_a_scan_of_one_segment_has_cursors(table: Table) -> None:
     assert pages[0] == 25
     with pytest.raises(QueryError, match="takes no parts"):
         shelf.scan(Loan)._with(parts={"day": "x"}).all()
+
+
+def test_a_bucket_expects_of_a_request_what_the_last_of_its_kind_took() -> None:
+    """A page of a scan and the write of a row share the rate, and not the guess."""
+    clock = Clock()
+    bucket = TokenBucket(10, clock)
+    bucket.settle(bucket.reserve("Scan")[1], 50, "Scan")
+    clock.now = 5.0
+
+    assert bucket.reserve("UpdateItem") == (0.0, 0.0)
+    assert bucket.reserve("Scan") == (0.0, 50.0)
+    assert bucket.reserve("UpdateItem")[0] == 5.0

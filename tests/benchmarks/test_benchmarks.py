@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
 import zlib
 from collections import Counter
+from xml.etree import ElementTree as ET
 
 import pytest
 
-from benchmarks.data import PAGE, PAGES, WORKSPACE_OF_PAGES, rows, wire_item
-from benchmarks.environments import LIBRARIES, chosen
+from benchmarks import running
+from benchmarks.data import PAGE, PAGES, RECORDS, WORKSPACE_OF_PAGES, rows, stream_event, wire_item
+from benchmarks.environments import LIBRARIES, Library, chosen
 from benchmarks.imports import IMPORTS
-from benchmarks.report import ratios, table
+from benchmarks.plot import plot
+from benchmarks.report import figures_of, ratios, table
 from benchmarks.server import Store
 
 
@@ -57,11 +61,44 @@ def test_a_batch_gets_the_rows_it_asks_for(store):
     assert answer["Responses"]["t"] == store.items[5:8]
 
 
-def test_ratios_are_ours_over_the_others():
-    """A ratio under one says that tablekit is cheaper."""
-    figures = {"get": {"tablekit": {"cpu_us": 50.0, "wall_us": 1.0}, "pynamodb": {"cpu_us": 100.0, "wall_us": 1.0}}}
-    assert ratios(figures) == {"get": {"tablekit / pynamodb": 0.5}}
-    assert "2.00 x" in table(figures, ["tablekit", "pynamodb"], ["get"])
+def figure(cpu):
+    """What one round gives."""
+    return {"cpu_us": cpu, "wall_us": cpu * 2, "rss_mb": 1.0}
+
+
+SAMPLES = {
+    ("get", "tablekit"): {1: figure(50.0), 2: figure(10.0), 3: figure(90.0)},
+    ("get", "pynamodb"): {1: figure(100.0), 2: figure(100.0), 3: figure(100.0), 4: figure(5.0)},
+}
+
+
+def test_ratios_are_taken_within_rounds():
+    """Ours over theirs, the median of the rounds that both were in: under one, tablekit is cheaper."""
+    assert ratios(SAMPLES) == {"get": {"tablekit / pynamodb": 0.5}}
+
+
+def test_the_table_has_the_medians_and_the_ratios():
+    """One line for each library, the cheapest first."""
+    lines = table(figures_of(SAMPLES), ratios(SAMPLES), ["get"]).splitlines()
+    assert [line.split() for line in lines if "tablekit  " in line or "pynamodb" in line] == [
+        ["tablekit", "50.0", "100.0"],
+        ["pynamodb", "100.0", "200.0", "0.50"],
+    ]
+
+
+def test_the_plot_is_a_drawing_of_the_figures():
+    """An SVG with a bar for each library."""
+    drawn = ET.fromstring(plot({**figures_of(SAMPLES), "ratios": {}, "environment": {"rounds": 3}}))
+    bars = [each for each in drawn.iter("{http://www.w3.org/2000/svg}rect") if each.get("x")]
+    assert len(bars) == 2
+    assert float(bars[1].get("width")) > float(bars[0].get("width"))
+
+
+def test_an_event_has_the_rows_of_the_page_in_turn(store):
+    """Ten thousand records, each with one of the images."""
+    records = stream_event(store.items)["Records"]
+    assert len(records) == RECORDS
+    assert records[1001]["dynamodb"]["NewImage"] == store.items[1]
 
 
 def test_every_library_says_how_it_is_imported():
@@ -69,3 +106,25 @@ def test_every_library_says_how_it_is_imported():
     assert {library.module for library in LIBRARIES} == set(IMPORTS)
     with pytest.raises(SystemExit, match="nosuch"):
         chosen("nosuch")
+
+
+def test_a_quick_run_has_the_nearest_peers():
+    """Fewer libraries, the floor and the rivals among them."""
+    names = {library.name for library in chosen(None, quick=True)}
+    assert {"tablekit", "tablekit direct", "pynamodb", "floor: json and decoders"} <= names
+    assert len(names) < len(chosen(None))
+
+
+def test_a_worker_that_complains_a_lot_does_not_wait(monkeypatch):
+    """What it writes to standard error fills no pipe, and is told when it ends."""
+    library = Library("x", "floor_")
+    script = (
+        "import sys; print('{\"units\": {}}', flush=True); sys.stderr.write('x' * 300_000 + '\\nlast words'); "
+        "sys.stdin.readline(); print('[1]', flush=True)"
+    )
+    monkeypatch.setattr(running, "command", lambda *_: [sys.executable, "-c", script])
+    worker = running.WorkerProcess(library, "")
+    assert worker.ask("anything") == [1]
+    with pytest.raises(RuntimeError, match="last words"):
+        worker.ask("more")
+    worker.close()

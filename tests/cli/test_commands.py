@@ -180,11 +180,11 @@ def test_the_environment_may_name_the_endpoint_and_the_table() -> None:
     """TABLEKIT_ENDPOINT and TABLEKIT_TABLE stand for --endpoint and --table."""
     variables = {"TABLEKIT_ENDPOINT": "http://127.0.0.1:9", "TABLEKIT_TABLE": "seen"}
     context = main.make_context("tablekit", ["--app", APP, "types"])
-    assert context.params["endpoint_url"] is None
+    assert context.obj.connection == {}
 
     with pytest.MonkeyPatch.context() as patch:
         for name, value in variables.items():
             patch.setenv(name, value)
-        params = main.make_context("tablekit", ["--app", APP, "types"]).params
+        taken = main.make_context("tablekit", ["--app", APP, "types"]).obj
 
-    assert (params["endpoint_url"], params["name"]) == ("http://127.0.0.1:9", "seen")
+    assert taken.connection == {"endpoint_url": "http://127.0.0.1:9", "name": "seen"}

@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablekit.errors import AccessDenied, ConnectionFailed, RequestError, ServerFault, ServiceError, Throttled
-from tablekit.operations.direct import DirectPort, _encode
+from tablekit.operations.direct import DirectPort
 from tablekit.operations.direct_retry import Quota, is_retryable, pause
 from tablekit.operations.errors_map import CODES
+from tablekit.operations.ready_body import encode_body
 from tablekit.operations.transport import Settings
 from tests.support.calls import Request, get, history, put, send
 from tests.support.stub import bad_checksum, closed, error, lost, ok, page
@@ -253,13 +254,13 @@ def test_a_request_is_rendered_as_botocore_renders_it(item):
     wire = {"TableName": "t", "Item": item}
     serializer = create_serializer("json", include_validation=False)
     theirs = serializer.serialize_to_request(wire, service_model().operation_model("PutItem"))["body"]
-    assert json.loads(_encode(wire)) == json.loads(theirs)
+    assert json.loads(encode_body(wire)) == json.loads(theirs)
 
 
 def test_bytes_are_sent_in_base64():
     """A bytearray and a memoryview as well as bytes."""
     expected = base64.b64encode(b"\x00\xff").decode()
-    assert [json.loads(_encode({"B": each(b"\x00\xff")}))["B"] for each in (bytes, bytearray, memoryview)] == [
+    assert [json.loads(encode_body({"B": each(b"\x00\xff")}))["B"] for each in (bytes, bytearray, memoryview)] == [
         expected
     ] * 3
 

@@ -70,7 +70,6 @@ class Server:
         (b"", False, "ConnectionClosedError"),
         (b"", True, "ReadTimeoutError"),
         (b"HTTP/1", False, "ConnectionClosedError"),
-        (HEAD + b'content-length: 50\r\n\r\n{"Attr', False, "ResponseStreamingError"),
         (HEAD + b'content-length: 50\r\n\r\n{"Attr', True, "ReadTimeoutError"),
     ],
 )
@@ -80,6 +79,16 @@ def test_a_write_whose_answer_does_not_arrive_is_maybe(answer, wait, reason):
         send(port, put())
     assert history(caught.value.history) == ["maybe"]
     assert caught.value.history[0].reason == caught.value.code
+    port.close()
+
+
+def test_half_a_body_is_no_refusal():
+    """Botocore itself takes a cut body for an error up to 1.43.116, and hands it over since; both leave it open."""
+    answer = HEAD + b'content-length: 50\r\n\r\n{"Attr'
+    with Server(answer) as port, pytest.raises((ConnectionFailed, InvalidResponse)) as caught:
+        send(port, put())
+    outcome = "maybe" if isinstance(caught.value, ConnectionFailed) else "applied"
+    assert history(caught.value.history) == [outcome]
     port.close()
 
 

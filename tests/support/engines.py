@@ -25,6 +25,8 @@ from tablekit.local import ConnectOptions, LocalEngine
 
 TESTS = Path(__file__).parent.parent
 ENDPOINT_VARIABLE = "TABLEKIT_TEST_ENDPOINT"
+MINISTACK_VARIABLE = "TABLEKIT_TEST_MINISTACK"
+"""Names a ministack that runs already: it pins botocore, and so cannot stand beside another one (.ci/compat)."""
 DYNALITE_COMMAND = "npm install --prefix tests   (or: make test)"
 
 LACKING: dict[str, frozenset[str]] = {
@@ -77,6 +79,9 @@ class Engine:
 @pytest.fixture(scope="session")
 def ministack_endpoint() -> Iterator[str]:
     """The endpoint of a ministack that runs for the whole session."""
+    if MINISTACK_VARIABLE in os.environ:
+        yield os.environ[MINISTACK_VARIABLE]
+        return
     with LocalEngine() as engine:
         yield engine.endpoint_url
 

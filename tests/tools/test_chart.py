@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree as ET
+
 from tablekit import Entity, Field, GlobalIndex, Table, index_key
-from tablekit.tools.chart import chart, chart_text
+from tablekit.tools.chart import ChartFormat, chart, chart_text
 from tests.support.models import app
 
 
@@ -47,3 +49,27 @@ def test_the_chart_shows_what_a_sparse_index_depends_on() -> None:
     assert chart(shop)[0].when == {"GSI1": ("status",)}
     assert "OPEN (when status)" in chart_text(shop)
     assert repr(Order.open_) == "<Index key Order.open_ in 'GSI1': 'OPEN'>"
+
+
+def test_the_picture_is_whole_svg() -> None:
+    """It parses, has a box for each entity, and its texts are escaped."""
+    shop = Table("shop", separator="<")
+
+    class Order(Entity, table=shop, pk="O<{order_id}", sk="META", aliases=("Auftrag & Co",)):
+        order_id: Field[str]
+
+    root = ET.fromstring(chart_text(app, "svg"))
+    other = ET.fromstring(chart_text(shop, "svg"))
+
+    space = "{http://www.w3.org/2000/svg}"
+    titles = [text.text for text in root.iter(f"{space}text") if text.get("class") == "type"]
+    assert titles == ["Document", "Comment", "Member", "Workspace"]
+    assert any("PK  O<{order_id}" in (text.text or "") for text in other.iter(f"{space}text"))
+    assert Order.__name__ in chart_text(shop)
+
+
+def test_a_chart_of_no_entities_is_empty() -> None:
+    """In every form it is text all the same."""
+    forms: tuple[ChartFormat, ...] = ("text", "markdown", "mermaid", "svg")
+    for form in forms:
+        assert isinstance(chart_text(Table("empty"), form), str)

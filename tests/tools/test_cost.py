@@ -110,9 +110,11 @@ def test_prices_can_come_from_a_file(tmp_path):
 def test_a_broken_price_file_is_refused(tmp_path):
     """A file that is no price list says what one holds."""
     path = tmp_path / "prices.json"
-    path.write_text("{}")
-    with pytest.raises(RequestError, match="read_million"):
-        Prices.load(path)
+    whole = '{"region": "x", "as_of": "2026-01-01", "read_million": NaN, "write_million": 1, "read_hour": 1, '
+    for text in ("{}", "[]", "", "\x00", whole + '"write_hour": 1, "storage_month": 1}'):
+        path.write_text(text)
+        with pytest.raises(RequestError, match="read_million"):
+            Prices.load(path)
 
 
 def test_storage_counts_indexes_and_overhead():
@@ -123,7 +125,15 @@ def test_storage_counts_indexes_and_overhead():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"matching": 1.1}, {"items": -1}, {"key_changes": 2}, {"narrowed": "sparse", "consistent": True}]
+    "wrong",
+    [
+        {"matching": 1.1},
+        {"items": -1},
+        {"key_changes": 2},
+        {"narrowed": "sparse", "consistent": True},
+        {"reads_per_second": float("nan")},
+        {"writes_per_second": float("inf")},
+    ],
 )
 def test_impossible_patterns_are_refused(wrong):
     """A part over one, a negative number, a consistent read of a global index."""

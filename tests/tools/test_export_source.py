@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tablekit.tools.export_source import ExportError, find_export, parse_record, read_lines
+from tablekit.tools.export_lines import parse_record, read_lines
+from tablekit.tools.export_source import ExportError, find_export
 from tests.support.exports import write_export
 
 

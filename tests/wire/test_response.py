@@ -51,24 +51,32 @@ values = st.recursive(
     max_leaves=8,
 )
 items = st.dictionaries(names, values, max_size=4)
+keys = st.dictionaries(
+    names,
+    st.text(min_size=1, max_size=8).map(lambda value: {"S": value})
+    | numbers.map(lambda value: {"N": value})
+    | st.binary(min_size=1, max_size=12).map(lambda value: {"B": value}),
+    min_size=1,
+    max_size=2,
+)
 tables = st.dictionaries(st.sampled_from(["B", "BS", "orders"]), st.lists(items, max_size=2), max_size=2)
 metric = st.builds(lambda key: {"ItemCollectionKey": key, "SizeEstimateRangeGB": [0.0, 1.5]}, items)
 metrics_by_table = st.dictionaries(names, st.lists(metric, max_size=2), max_size=2)
-put_or_delete = items.map(lambda item: {"PutRequest": {"Item": item}}) | items.map(
+put_or_delete = items.map(lambda item: {"PutRequest": {"Item": item}}) | keys.map(
     lambda key: {"DeleteRequest": {"Key": key}}
 )
-keys_left = st.lists(items, min_size=1, max_size=2).map(lambda keys: {"Keys": keys, "ConsistentRead": True})
+keys_left = st.lists(keys, min_size=1, max_size=2).map(lambda keys: {"Keys": keys, "ConsistentRead": True})
 
 BODIES = {
     "GetItem": st.fixed_dictionaries({}, optional={"Item": items}),
     "Query": st.fixed_dictionaries(
         {"Items": st.lists(items, max_size=3), "Count": st.integers(0, 3), "ScannedCount": st.integers(0, 9)},
         optional={
-            "LastEvaluatedKey": items,
+            "LastEvaluatedKey": keys,
             "ConsumedCapacity": st.just({"TableName": "t", "CapacityUnits": 0.5, "Table": {"CapacityUnits": 0.5}}),
         },
     ),
-    "Scan": st.fixed_dictionaries({"Items": st.lists(items, max_size=3)}, optional={"LastEvaluatedKey": items}),
+    "Scan": st.fixed_dictionaries({"Items": st.lists(items, max_size=3)}, optional={"LastEvaluatedKey": keys}),
     "PutItem": st.fixed_dictionaries({}, optional={"Attributes": items, "ItemCollectionMetrics": metric}),
     "UpdateItem": st.fixed_dictionaries({}, optional={"Attributes": items}),
     "DeleteItem": st.fixed_dictionaries({}, optional={"Attributes": items}),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tablekit.wire.sizes import attribute_sizes, item_size, number_size, text_size, value_size
+from tablekit.wire.sizes import attribute_sizes, item_size, number_size, size_bound, text_size, value_size
 
 
 @pytest.mark.parametrize(("text", "size"), [("", 0), ("abc", 3), ("é", 2), ("漢", 3), ("\U0001f600", 4)])
@@ -58,3 +60,42 @@ def test_an_item_counts_the_names_of_its_attributes() -> None:
     item = {"PK": {"S": "a"}, "description": {"S": "x" * 50}}
     assert item_size(item) == 2 + 1 + 11 + 50
     assert attribute_sizes(item) == {"description": 61, "PK": 3}
+
+
+VALUES = st.recursive(
+    st.builds(lambda text: {"S": text}, st.text())
+    | st.builds(lambda number: {"N": str(number)}, st.integers() | st.decimals(allow_nan=False, allow_infinity=False))
+    | st.builds(lambda raw: {"B": raw}, st.binary())
+    | st.builds(lambda texts: {"SS": texts}, st.lists(st.text(), min_size=1, max_size=3))
+    | st.builds(lambda raws: {"BS": raws}, st.lists(st.binary(), min_size=1, max_size=3))
+    | st.sampled_from([{"BOOL": True}, {"NULL": True}, {"NS": ["1", "-1E-130"]}, {"L": []}, {"M": {}}]),
+    lambda inner: (
+        st.builds(lambda values: {"L": values}, st.lists(inner, max_size=3))
+        | st.builds(lambda values: {"M": values}, st.dictionaries(st.text(min_size=1), inner, max_size=3))
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(min_size=1), VALUES, max_size=5))
+def test_the_quick_bound_is_never_below_the_size(item: Any) -> None:
+    """What the bound lets pass needs no exact measure."""
+    assert size_bound(item) >= item_size(item)
+
+
+def test_the_same_text_counts_each_time_in_the_bound() -> None:
+    """An object that occurs twice is stored twice."""
+    text = "x" * 1000
+    assert size_bound({"a": {"S": text}, "b": {"L": [{"S": text}, {"S": text}]}}) >= 3000
+
+
+class Odd(str):
+    """A text of a class of its own."""
+
+    __slots__ = ()
+
+
+def test_a_value_of_another_class_is_measured_exactly() -> None:
+    """The bound is the size where the quick way does not know the value."""
+    item = {"a": {"S": Odd("abc")}}
+    assert size_bound(item) == item_size(item)
