@@ -76,18 +76,18 @@ def rows(seed: int, count: int) -> Iterator[dict[str, Any]]:
     """Rows of a data file, of about 500 bytes of JSON."""
     chance = random.Random(seed)
     types = chance.choices([name for name, _ in KINDS], [share for _, share in KINDS], k=count)
-    for number, type in enumerate(types):
+    for number, kind in enumerate(types):
         workspace, identity = f"{chance.getrandbits(40):010x}", f"{seed:04}{number:08}"
         row: dict[str, Any] = {
             "PK": {"S": f"WS#{workspace}"},
-            "SK": {"S": f"{type[:3].upper()}#{identity}"},
-            "EntityType": {"S": type},
+            "SK": {"S": f"{kind[:3].upper()}#{identity}"},
+            "EntityType": {"S": kind},
             "workspace": {"S": workspace},
             "id": {"S": identity},
             "title": {"S": f"The title of {identity}, of middling length"},
             "words": {"N": str(chance.getrandbits(20))},
         }
-        if type in ("Document", "Comment"):
+        if kind in ("Document", "Comment"):
             row["tags"] = {"SS": [f"tag-{chance.getrandbits(6)}", "blue"]}
             row["body"] = {"M": {"summary": {"S": f"{chance.getrandbits(256):064x}"}, "author": {"S": workspace}}}
             row["active"] = {"BOOL": bool(number % 3)}

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Context
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -59,8 +59,8 @@ class LiftSource:
 
     def wants(self, image: Mapping[str, Any]) -> bool:
         """Whether a row is of the type, or the guard row of a unique value of such a row."""
-        stored = image.get(self.registry.type_attribute)
-        name = stored.get("S") if isinstance(stored, dict) else None
+        stored: object = image.get(self.registry.type_attribute)
+        name = cast("dict[str, object]", stored).get("S") if isinstance(stored, dict) else None
         if name != GUARD_TYPE:
             return name in self.schema.own_types
         owner = owner_of(dict(image))
@@ -69,6 +69,7 @@ class LiftSource:
     def pages(self, number: int, after: int, size: int) -> Iterator[tuple[int, list[Item]]]:
         """The rows of a data file after a line, in pages; each with the number of its last line."""
         page: list[Item] = []
+        line = after
         for line, row in self.rows(number, after):
             page.append(row)
             if len(page) == size:

@@ -13,7 +13,7 @@ import multiprocessing
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
@@ -165,7 +165,7 @@ Run = Callable[[Callable[[T], R], Sequence[T]], Iterator[tuple[T, R]]]
 
 
 @contextmanager
-def _pool(processes: int | None, jobs: int) -> Iterator[Any]:
+def _pool(processes: int | None, jobs: int) -> Generator[Any]:
     """Something that runs a function on each of many things, and gives the results as they come."""
     workers = min(processes or os.cpu_count() or 1, max(1, jobs))
     if workers == 1:
