@@ -18,6 +18,7 @@ ITEM = {
     "BS": {"BS": [b"\x01", b"\x02"]},
     "deep": {"M": {"B": {"L": [{"B": b"x"}, {"NS": ["1"]}]}, "none": {"NULL": True}}},
 }
+KEY = {"PK": ITEM["PK"], "B": ITEM["B"]}
 FAULTS = {
     "success": [ok({"Attributes": {"a": {"S": "x"}}})],
     "lost, then success": [lost(), ok()],
@@ -95,7 +96,7 @@ def test_a_write_is_not_repeated_after_dynamodbs_own_200(aio_stub: Any, transpor
     [
         ("GetItem", {"Item": ITEM}),
         ("GetItem", {}),
-        ("Query", {"Items": [ITEM, {"B": {"S": "B"}}], "Count": 2, "ScannedCount": 2, "LastEvaluatedKey": ITEM}),
+        ("Query", {"Items": [ITEM, {"B": {"S": "B"}}], "Count": 2, "ScannedCount": 2, "LastEvaluatedKey": KEY}),
         ("BatchGetItem", {"Responses": {"orders": [ITEM]}, "UnprocessedKeys": {}}),
         ("UpdateItem", {"Attributes": ITEM, "ConsumedCapacity": {"TableName": "orders", "CapacityUnits": 1.5}}),
     ],

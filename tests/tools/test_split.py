@@ -129,7 +129,7 @@ def test_aliases_are_folded_into_their_type(tmp_path: Path) -> None:
 
 def test_a_file_that_does_not_hold_what_its_manifest_says_is_an_error(tmp_path: Path) -> None:
     """R53: a count that differs names the file, and no output is written."""
-    folder = write_export(tmp_path / "in", [[item("Document")]])
+    folder = write_export(tmp_path / "in", [[item("Document")]], summary={"itemCount": 2})
     manifest = folder / "manifest-files.json"
     manifest.write_text(manifest.read_text().replace('"itemCount": 1', '"itemCount": 2'))
 
