@@ -57,6 +57,7 @@ def count(app: Table, options: dict[str, Any]) -> censuses.Census:
 
 @click.command()
 @click.option("--types/--no-types", default=True, help="Stamp the type onto rows without one; it is the default.")
+@click.option("--aliases", is_flag=True, help="Give rows that carry an alias of a type the type itself.")
 @click.option("--index-keys", is_flag=True, help="Set index keys that are missing or stale.")
 @click.option("--infer", metavar="MODULE:FUNCTION", help="Tells the type of a row in DynamoDB JSON, or None.")
 @click.option("--segments", default="4", help="How many, or a share such as 0-63/1024.")

@@ -113,6 +113,7 @@ def backfill(
     *,
     infer: Infer | None = None,
     types: bool = True,
+    aliases: bool = False,
     index_keys: bool = False,
     segments: int | str = 4,
     parallel: int = 4,
@@ -128,7 +129,7 @@ def backfill(
 
     Parameters:
         infer: tells the type of a row; by default the one class whose key templates could have rendered its key.
-        types: stamp types. index_keys: set index keys that are missing, and mend those that are stale.
+        types: stamp types. aliases: give rows that carry an alias the type itself. index_keys: set index keys that are missing, and mend those that are stale.
         segments: how many segments the table is scanned in, or ``"0-63/1024"`` for a share of them, so that several
             machines can do one run. parallel: how many are worked on at once.
         rate: capacity units a second, reads and writes together; None for no limit. page_size: rows that one request
@@ -146,6 +147,7 @@ def backfill(
             session,
             infer=infer,
             types=types,
+            aliases=aliases,
             index_keys=index_keys,
             segments=segments,
             parallel=parallel,
@@ -165,6 +167,7 @@ async def backfill_async(
     *,
     infer: Infer | None,
     types: bool,
+    aliases: bool,
     index_keys: bool,
     segments: int | str,
     parallel: int,
@@ -177,8 +180,10 @@ async def backfill_async(
     progress: Callable[[Mapping[str, int]], Any] | None,
 ) -> BackfillReport:
     """The coroutine of `backfill`, over a session."""
-    if not types and not index_keys:
-        raise RequestError("A backfill of neither types nor index_keys has nothing to do; ask for one of them.")
+    if not (types or aliases or index_keys):
+        raise RequestError(
+            "A backfill of neither types, aliases nor index_keys has nothing to do; ask for one of them."
+        )
     numbers, total = share_of(segments)
     shared = Shared(session, rate)
     plan = await _plan(session, len(numbers), total, index_keys=index_keys)
@@ -186,8 +191,9 @@ async def backfill_async(
         announce(plan)
     if require_recovery and not dry_run:
         _check_recovery(session, plan)
-    job = _Job(shared, infer, types=types, index_keys=index_keys, dry_run=dry_run)
-    identity = {"table": session.name, "total": total, "types": types, "index_keys": index_keys, "dry_run": dry_run}
+    chosen = {"types": types, "aliases": aliases, "index_keys": index_keys, "dry_run": dry_run}
+    job = _Job(shared, infer, **chosen)
+    identity = {"table": session.name, "total": total, **chosen}
     state = Checkpoint(checkpoint, identity)
     resumed = state.resumed
 
@@ -271,11 +277,14 @@ class _Page:
 class _Job:
     """One run: what it was told."""
 
-    def __init__(self, shared: Shared, infer: Infer | None, *, types: bool, index_keys: bool, dry_run: bool) -> None:
+    def __init__(
+        self, shared: Shared, infer: Infer | None, *, types: bool, aliases: bool, index_keys: bool, dry_run: bool
+    ) -> None:
         self.shared = shared
         self.registry = shared.session.registry
         self.infer = infer
         self.types = types
+        self.aliases = aliases
         self.index_keys = index_keys
         self.dry_run = dry_run
 
@@ -305,19 +314,20 @@ class _Job:
         if schema is None:
             return True
         actions: list[Action] = []
-        conditions: list[Condition] = [attribute_exists(self.registry.pk)]
-        if untyped:
+        conditions: list[Condition] = [
+            attribute_exists(self.registry.pk),
+            _unmoved(self.registry.type_attribute, item),
+        ]
+        stamped = untyped or (self.aliases and item[self.registry.type_attribute] != {"S": schema.type})
+        if stamped:
             actions.append(set_attribute(self.registry.type_attribute, {"S": schema.type}, schema.type))
-            conditions.append(attribute_not_exists(self.registry.type_attribute))
-        else:
-            conditions.append(_unmoved(self.registry.type_attribute, item))
         indexed = self.index_keys and self._index(schema, item, actions, conditions, page)
         if actions and not await self._write(item, actions, conditions):
             return False
         if actions:
-            page.counts["typed"] += untyped
+            page.counts["typed"] += stamped
             page.counts["indexed"] += bool(indexed)
-            if untyped:
+            if stamped:
                 page.counts[f"type:{schema.type}"] += 1
         return True
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks import backfill_run
-from tablekit import RequestError, Table, TablekitError
+from tablekit import Entity, Field, RequestError, Table, TablekitError
 from tablekit.tools.backfill import backfill
 from tablekit.tools.scanning import parse_segments
 from tests.support.engines import Engine
@@ -47,6 +47,28 @@ def test_untyped_rows_get_the_type_that_their_key_spells(app: Table, engine: Eng
     assert Member.get(workspace_id="acme", email="a@b") is not None
     assert Comment.get(workspace_id="acme", doc_id="1", comment_id="7") is not None
     assert stored(app, engine, "DOC#1")["extra"] == {"S": "kept"}
+
+
+def renamed(app: Table) -> Table:
+    """A table object whose class Paper was called Document before."""
+    table = Table(app.name)
+
+    class Paper(Entity, table=table, pk="WS#{workspace_id}", sk="DOC#{doc_id}", aliases=("Document",)):
+        workspace_id: Field[str]
+        doc_id: Field[str]
+
+    return table
+
+
+def test_aliases_become_the_type_when_asked_for(app: Table, engine: Engine) -> None:
+    """A row with the old spelling gets the new one, once, and keeps the rest."""
+    old_row(app, engine, "DOC#1", workspace_id="acme", doc_id="1", title="old", EntityType="Document")
+    paper = renamed(app).connect(name=app.name, **engine.connect_options())
+
+    assert (stamp(paper).typed, stamp(paper, aliases=True).typed, stamp(paper, aliases=True).typed) == (0, 1, 0)
+    assert stored(app, engine, "DOC#1") | {"title": {"S": "old"}, "EntityType": {"S": "Paper"}} == stored(
+        app, engine, "DOC#1"
+    )
 
 
 def test_a_second_run_changes_nothing(app: Table, engine: Engine) -> None:
