@@ -129,7 +129,8 @@ def backfill(
 
     Parameters:
         infer: tells the type of a row; by default the one class whose key templates could have rendered its key.
-        types: stamp types. aliases: give rows that carry an alias the type itself. index_keys: set index keys that are missing, and mend those that are stale.
+        types: stamp types. aliases: give rows that carry an alias the type itself. index_keys: set index keys that
+            are missing, and mend those that are stale.
         segments: how many segments the table is scanned in, or ``"0-63/1024"`` for a share of them, so that several
             machines can do one run. parallel: how many are worked on at once.
         rate: capacity units a second, reads and writes together; None for no limit. page_size: rows that one request
