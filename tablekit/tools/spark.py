@@ -198,13 +198,8 @@ def _check(staged: Any, source: _Source, folder: str) -> None:
 
 
 def _write(staged: Any, plan: SplitPlan, out: str, *, overwrite: bool) -> dict[str, SparkOutput]:
-    totals = {
-        row["output"]: (row["rows"], row["bytes"])
-        for row in staged.groupBy("output")
-        .agg({"*": "count", "bytes": "sum"})
-        .toDF("output", "rows", "bytes")
-        .collect()
-    }
+    counted = staged.groupBy("output").agg({"*": "count", "bytes": "sum"}).collect()
+    totals = {row["output"]: (row["count(1)"], row["sum(bytes)"]) for row in counted}
     names = file_names(totals)
     outputs: dict[str, SparkOutput] = {}
     for output in sorted(totals):

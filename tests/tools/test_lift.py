@@ -277,10 +277,13 @@ def test_the_rate_holds(tmp_path: Path, target: str) -> None:
     assert time.monotonic() - began > 0.8
 
 
-def test_a_killed_lift_goes_on_from_its_checkpoint(tmp_path: Path, target: str, engine: Engine) -> None:
-    """Killed with SIGKILL in the middle, the same call again: every row once, checksums agree, little is put twice."""
+def test_a_killed_lift_goes_on_from_its_checkpoint(tmp_path: Path, full_target: str, ministack: Engine) -> None:
+    """Killed with SIGKILL in the middle, the same call again: every row once, checksums agree, little is put twice.
+
+    On ministack alone: dynalite ends itself when a client dies in the middle of a request.
+    """
     write_export(tmp_path / "in", [[order(number) for number in range(300)], [order(n) for n in range(300, 500)]])
-    options = {**engine.connect_options(), "name": source.name}
+    options = {**ministack.connect_options(), "name": source.name}
     program = (
         "import sys, json; from tests.tools.test_lift import source, orders\n"
         "folder, target, state, options = sys.argv[1:]\n"
@@ -288,7 +291,7 @@ def test_a_killed_lift_goes_on_from_its_checkpoint(tmp_path: Path, target: str, 
         "print(json.dumps([report.rows, report.written + report.present, report.present, report.matches]))"
     )
     state = tmp_path / "state.json"
-    command = [sys.executable, "-c", program, str(tmp_path / "in"), target, str(state), json.dumps(options)]
+    command = [sys.executable, "-c", program, str(tmp_path / "in"), full_target, str(state), json.dumps(options)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     killed = subprocess.Popen(command, cwd=ROOT, env=environment)
     until = time.monotonic() + 30
@@ -303,7 +306,7 @@ def test_a_killed_lift_goes_on_from_its_checkpoint(tmp_path: Path, target: str, 
     rows, done, present, matches = json.loads(again.stdout)
     assert (rows, done, matches) == (500, 500, True)
     assert present < 250
-    assert len(stored(engine, target)) == 500
+    assert len(stored(ministack, full_target)) == 500
 
 
 @pytest.mark.parametrize(
