@@ -60,7 +60,7 @@ def show_flags(console: Console) -> None:
     console.print(grid)
     console.print(Text(f"From {flags.source}, version {flags.version}, {'cached' if flags.cached else 'just read'}."))
     PageViews.add(page="feed")
-    console.print(Text(f"The feed has been looked at {PageViews.value(page='feed')} times."))
+    console.print(Text(f"Looks at the feed so far: {PageViews.value(page='feed')}."))
 
 
 def show_problems(console: Console, problems: Sequence[Problem]) -> None:

@@ -202,7 +202,7 @@ def test_a_new_app_is_opened_and_its_flags_are_shown(run, notes):
     """The first run sets the flags; they are shown with the views of the feed."""
     shown = " ".join(run("--path", notes).stdout.split())
     assert "maintenance_mode │ False" in shown
-    assert "The feed has been looked at 1 times." in shown
+    assert "Looks at the feed so far: 1." in shown
 
 
 def test_an_app_in_maintenance_is_refused_with_the_command_that_opens_it(run, notes, flags):
