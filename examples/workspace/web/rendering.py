@@ -57,8 +57,15 @@ def path(*parts: str, **query: Any) -> str:
     return "/" + "/".join(quote(part, safe="/") for part in parts) + (f"?{urlencode(given)}" if given else "")
 
 
-def _marked_up(text: str) -> Markup:
-    return Markup(_markdown.render(text))  # noqa: S704  (made by a renderer that escapes)
+def _marked_up(text: str, title: str = "") -> Markup:
+    """A document's Markdown, whose headings stand below the page's own; one that repeats the title is left out."""
+    tokens = _markdown.parse(text)
+    if len(tokens) > 2 and tokens[0].tag == "h1" and tokens[1].content == title:
+        del tokens[:3]
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
+    return Markup(_markdown.renderer.render(tokens, _markdown.options, {}))  # noqa: S704  (the renderer escapes)
 
 
 def _moment(value: datetime) -> Markup:
