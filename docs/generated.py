@@ -16,6 +16,8 @@ __all__ = ["GENERATED"]
 PATTERNS = [
     ("a workspace with all that is in it", 'app.query(Workspace, Document, Comment, Member, workspace_id="acme")'),
     ("the documents of a workspace that changed last", 'Document.feed.query(workspace_id="acme").reverse().limit(20)'),
+    ("the workspaces that there are", "Workspace.listed.query()"),
+    ("the document of a slug", 'Document.by_slug.query(workspace_id="acme", slug="start")'),
     ("one document", 'Document.key(workspace_id="acme", doc_id="spec")'),
     ("a document with its comments", 'app.query(Document, Comment, workspace_id="acme", doc_id="spec")'),
     ("the comments of a document", 'Comment.query(workspace_id="acme", doc_id="spec")'),
