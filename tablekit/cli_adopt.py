@@ -11,6 +11,7 @@ from tablekit.api.table import Table
 from tablekit.cli_context import Context, pass_context, reporting, say
 from tablekit.tools import adopt as adopting
 from tablekit.tools import workbench as models
+from tablekit.tools.printing import format_rows
 
 __all__ = ["adopt", "workbench"]
 
@@ -33,6 +34,7 @@ def adopt(
 
     SOURCE is the folder of an S3 export, a NoSQL Workbench model, a file of rows in DynamoDB JSON or plain JSON, or a
     definition (CreateTable, CloudFormation, Terraform). Without it the live table that --table names is sampled.
+    The report stands on standard output where --out takes the module, else on the error stream.
     """
     if out is not None and out.exists() and not force:
         raise click.UsageError(f"{out} is there. Give another --out, or --force.")
@@ -43,12 +45,41 @@ def adopt(
     else:
         out.write_text(found.source, encoding="utf-8")
         say(f"wrote {out}")
-    for table in found.tables:
-        read = sum(table.read.values())
-        say(f"{table.name}: {table.rows} rows, {read} read back by {len(table.read)} classes.")
-        for row in (*table.unread, *table.bad):
-            say(f"left: {row}")
+    _report(context, found, aside=out is None)
     raise SystemExit(0 if found.complete else 1)
+
+
+def _report(context: Context, found: adopting.Adoption, *, aside: bool) -> None:
+    """Print what became of each table: beside a module that is printed, or as the output."""
+    rows = [_row(table, whole=not context.is_table) for table in found.tables]
+    if not aside:
+        context.show(rows)
+    elif not context.is_table:
+        click.echo(format_rows(rows, context.format), nl=False, err=True)
+    else:
+        for row in rows:
+            say("{table}: {rows} rows, {read} read back by {classes} classes.".format_map(row))
+    if context.is_table:
+        for table in found.tables:
+            for left in (*table.unread, *table.bad):
+                say(f"left: {left}")
+
+
+def _row(table: adopting.AdoptedTable, *, whole: bool) -> dict[str, Any]:
+    left = [*table.unread, *table.bad]
+    row: dict[str, Any] = {
+        "table": table.name,
+        "rows": table.rows,
+        "read": sum(table.read.values()),
+        "classes": len(table.read),
+        "typed": table.typed,
+        "left": len(left),
+    }
+    if whole:
+        row["by_class"] = dict(table.read)
+        row["changed"] = {name: dict(each) for name, each in table.changed.items()}
+        row["rows_left"] = [{"place": each.place, "key": each.key, "reason": each.reason} for each in left]
+    return row
 
 
 def _live(context: Context) -> Table:

@@ -6,6 +6,7 @@ reason. Nothing is concluded without a comment that says from what.
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,13 +20,13 @@ from tablekit.tools.adopt_check import RowVerdict, loaded, read_back
 from tablekit.tools.adopt_names import field_name, unused
 from tablekit.tools.adopt_plan import ClassPlan, TablePlan, plan_table
 from tablekit.tools.adopt_sources import read_source, sample_table
-from tablekit.tools.adopt_tables import BadRow, SourceTable
+from tablekit.tools.adopt_tables import AdoptError, BadRow, SourceTable
 from tablekit.tools.adopt_types import find_type_attribute
 from tablekit.tools.adopt_write import write_module
 
 __all__ = ["AdoptedTable", "Adoption", "adopt", "adopt_tables"]
 
-MOST_ROWS = 100_000
+MOST_ROWS = 20_000
 """Rows of a file or an export that are looked at, unless said otherwise."""
 MOST_LISTED = 24
 """So many values of a part may be listed to keep the keys of two classes apart."""
@@ -160,14 +161,50 @@ def _settle(
         simple = plan_table(table, found, variable=variable, taken=others, collapse=True)
         tried = _try(simple)
         if _unread(tried) < _unread(verdicts):
+            simple.notes += [f"{each.name} is no class of its own: {each.left_out}" for each in _missing(plan)]
             plan, verdicts, names = simple, tried, others
     taken |= names
     return plan, verdicts
 
 
 def _try(plan: TablePlan) -> list[RowVerdict]:
+    """Read the rows through a plan; a class that cannot be made is left out, and its rows are named with the reason."""
+    try:
+        return _verdicts(plan)
+    except AdoptError:
+        _leave_out(plan)
+        return _verdicts(plan)
+
+
+def _verdicts(plan: TablePlan) -> list[RowVerdict]:
     with loaded(write_module([plan], [])) as module:
-        return read_back(getattr(module, plan.variable), plan.table.rows)
+        verdicts = read_back(getattr(module, plan.variable), plan.table.rows)
+    reasons = {id(row): f"{each.name} is left out: {each.left_out}" for each in _missing(plan) for row in each.rows}
+    return [
+        attrs.evolve(verdict, reason=reasons.get(id(verdict.item), verdict.reason))
+        if verdict.entity is None
+        else verdict
+        for verdict in verdicts
+    ]
+
+
+def _leave_out(plan: TablePlan) -> None:
+    """Mark the classes that cannot be made beside those before them. Raises `AdoptError` where the table cannot be."""
+    classes, plan.classes = plan.classes, []
+    for each in [None, *classes]:
+        plan.classes += [] if each is None else [each]
+        try:
+            with loaded(write_module([plan], [])):
+                pass
+        except AdoptError as error:
+            if each is None:
+                raise
+            # A reason may name what made the class impossible, such as a name of a million characters.
+            each.left_out = textwrap.shorten(str(error.__cause__ or error), 300)
+
+
+def _missing(plan: TablePlan) -> list[ClassPlan]:
+    return [each for each in plan.classes if each.left_out is not None]
 
 
 def _limit(plan: TablePlan, verdicts: Sequence[RowVerdict]) -> list[RowVerdict] | None:
@@ -180,7 +217,12 @@ def _limit(plan: TablePlan, verdicts: Sequence[RowVerdict]) -> list[RowVerdict] 
             if part.field in each.limited or part.spec:
                 continue
             each.limited[part.field] = tuple(sorted(part.values))
-            tried = _try(plan)
+            try:
+                tried = _verdicts(plan)
+            except AdoptError:
+                # The listed values do not go with the rest of the class.
+                del each.limited[part.field]
+                continue
             if _ambiguous(tried) < best and _unread(tried) <= _unread(verdicts):
                 best, verdicts = _ambiguous(tried), tried
                 if not best:

@@ -46,16 +46,25 @@ def loaded(source: str) -> Generator[types.ModuleType]:
     """The module of a source text, for the length of the block. Raises `AdoptError` where it does not import."""
     module = types.ModuleType(_MODULE)
     # Annotations are resolved through the module's entry.
+    outer = sys.modules.get(_MODULE)
     sys.modules[_MODULE] = module
+    try:
+        _run(source, module)
+        yield module
+    finally:
+        if outer is None:
+            sys.modules.pop(_MODULE, None)
+        else:
+            sys.modules[_MODULE] = outer
+
+
+def _run(source: str, module: types.ModuleType) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             exec(compile(source, f"<{_MODULE}>", "exec"), module.__dict__)  # noqa: S102  (our own text, of quoted names)
-        yield module
     except TablekitError as error:
         raise AdoptError(f"The classes that were concluded cannot be made: {error}") from error
-    finally:
-        del sys.modules[_MODULE]
 
 
 def read_back(table: Table, rows: Sequence[Item]) -> list[RowVerdict]:

@@ -17,13 +17,17 @@ import attrs
 
 __all__ = ["NotRead", "TerraformTable", "tables_of_terraform"]
 
-MOST_TEXT = 2_000_000
-"""Characters of a file that are read; a definition of a table is a few thousand."""
+MOST_TEXT = 200_000
+"""Characters of a file that are read, at 30 microseconds each; a definition of a table is a few thousand."""
+MOST_BLANK = 50
+"""Blank lines in a row that reach the parser, whose time grows by their square inside a heredoc."""
 
 _PATH = re.compile(r"[A-Za-z_][\w-]*(?:\.[\w-]+|\[\"[^\"\\]*\"\]|\[\d+\])*")
 _STEP = re.compile(r"\.([\w-]+)|\[\"([^\"\\]*)\"\]|\[(\d+)\]")
 _CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 _INSERTED = re.compile(r"(?<!\$)\$\{([^{}]*)\}")
+_IN_CODE = re.compile(r"#|//|/\*|\"|<<-?[ \t]*(?P<word>[A-Za-z_][\w.-]*)[ \t\r]*\n|[{}]")
+_IN_TEXT = re.compile(r"\\.|\$\$\{|%%\{|[$%]\{|\"|\n", re.DOTALL)
 _MARK = re.compile(r"__\w+__")
 """What python-hcl2 adds to blocks: comments, and that they are blocks."""
 
@@ -75,8 +79,9 @@ def _parse(text: str) -> dict[str, Any]:
         raise NotRead('Terraform needs the extra: pip install "tablekit[adopt]".') from None
     if len(text) > MOST_TEXT:
         raise NotRead(f"It has more than {MOST_TEXT:,} characters.")
+    ready = _readied(text)
     try:
-        found: dict[str, Any] = hcl2.loads(text if text.endswith("\n") else text + "\n")
+        found: dict[str, Any] = hcl2.loads(ready)
     except RecursionError:
         raise NotRead("It is nested too deeply.") from None
     except Exception as error:
@@ -85,6 +90,71 @@ def _parse(text: str) -> dict[str, Any]:
         where = f" at line {line}" if isinstance(line, int) and line > 0 else ""
         raise NotRead(f"It is not of Terraform's language{where} ({type(error).__name__}).") from None
     return found
+
+
+def _readied(text: str) -> str:
+    """A text as the parser takes it, without what would keep it busy for minutes. Raises `NotRead`."""
+    unclosed = _unclosed(text)
+    if unclosed is not None:
+        what, place = unclosed
+        line = text.count("\n", 0, place) + 1
+        raise NotRead(f"It is not of Terraform's language at line {line}: {what} begins there and does not end.")
+    lines: list[str] = []
+    blank = 0
+    for each in text.split("\n"):
+        blank = 0 if each.strip() else blank + 1
+        if blank <= MOST_BLANK:
+            lines.append(each)
+    # The language ends a line before the file ends.
+    return "\n".join(lines if lines[-1] == "" else [*lines, ""])
+
+
+def _unclosed(text: str) -> tuple[str, int] | None:
+    """The first comment or heredoc without an end, and where it begins; found in one pass over the text."""
+    # What stands open: quotes, and the braces in them, in which code stands again.
+    stack: list[str] = []
+    place = 0
+    while True:
+        in_text = stack[-1:] == ['"']
+        match = (_IN_TEXT if in_text else _IN_CODE).search(text, place)
+        if match is None:
+            return None
+        sign, place = match.group(), match.end()
+        if in_text:
+            _step_in_text(sign, stack)
+            continue
+        after = _skip(text, match)
+        if after < 0:
+            return "a comment" if sign == "/*" else "a heredoc", match.start()
+        place = after
+        if sign in ('"', "{"):
+            stack.append(sign)
+        elif sign == "}" and stack:
+            stack.pop()
+
+
+def _step_in_text(sign: str, stack: list[str]) -> None:
+    if sign in ("${", "%{"):
+        stack.append("{")
+    elif sign in ('"', "\n"):
+        # A string ends with its line; the parser says what is wrong with one that does not end before.
+        stack.pop()
+
+
+def _skip(text: str, match: re.Match[str]) -> int:
+    """Where a sign ends, with all that it opens where that is no code; -1 where it does not end."""
+    sign, place = match.group(), match.end()
+    if sign in ("#", "//"):
+        end = text.find("\n", place)
+        return len(text) if end < 0 else end
+    if sign == "/*":
+        end = text.find("*/", place)
+        return end if end < 0 else end + 2
+    word = match.group("word")
+    if word is None:
+        return place
+    closing = re.compile(rf"^[ \t]*{re.escape(word)}[ \t\r]*$", re.MULTILINE).search(text, place)
+    return -1 if closing is None else closing.end()
 
 
 def _readable(texts: Iterable[str]) -> Iterator[dict[str, Any]]:

@@ -41,7 +41,8 @@ class ClassPlan:
     Attributes:
         name: the class. type: the stored type; None where rows have none. aliases: other spellings. keys: its
             templates, then those of other shapes of its keys. fields, index_keys, notes: the rest of it. rows: its
-            rows. limited: fields whose values are listed, so that keys of other classes do not match.
+            rows. limited: fields whose values are listed, so that keys of other classes do not match. left_out: why the
+            class cannot be made; it is then written as a comment.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ClassPlan:
     notes: list[str]
     rows: list[Item]
     limited: dict[str, tuple[str, ...]] = attrs.Factory(dict[str, "tuple[str, ...]"])
+    left_out: str | None = None
 
 
 @attrs.define

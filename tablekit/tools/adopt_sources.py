@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -43,7 +44,8 @@ def read_source(
 
     Parameters:
         source: the folder of an S3 export, or one above it; a file of a Workbench model; a file of rows (a JSON list,
-            one JSON row a line, a BatchWriteItem body, ``{"Items": ...}`` of a Scan, a OneTable schema with data),
+            one JSON row a line, of which no more is read than is
+            looked at, a BatchWriteItem body, ``{"Items": ...}`` of a Scan, a OneTable schema with data),
             in DynamoDB JSON or plain; a definition as for `schema`, which brings no rows.
         keys: the key attributes, for rows that come without a definition. schema: a file with the definition: a
             CreateTable body, a DescribeTable answer, CloudFormation in JSON or YAML, or Terraform.
@@ -53,22 +55,32 @@ def read_source(
     """
     place = Path(source)
     if place.is_dir():
-        return [_without_definition(place.name, list(_export_rows(place, limit)), keys, schema, repair=repair)]
-    if place.suffix == ".tf" or place.suffix in YAML:
+        lists = [(place.name, list(_export_rows(place, limit)))]
+    elif place.suffix == ".tf" or place.suffix in YAML:
         return read_definitions(place)
-    content = _load(place)
-    if is_definition(content):
-        return read_definitions(place)
+    elif _is_lines(place):
+        # Rows that are not looked at are not held, however many lines there are.
+        lists = [(place.stem, list(islice(_line_rows(place), limit)))]
+    else:
+        content = _load(place)
+        if is_definition(content):
+            return read_definitions(place)
+        modelled = _modelled(content, place.stem, repair=repair)
+        if modelled is not None:
+            return [_cut(table, limit) for table in modelled]
+        lists = [(name, rows[:limit]) for name, rows in _row_lists(content, place.stem)]
+    return [_without_definition(name, rows, keys, schema, repair=repair) for name, rows in lists]
+
+
+def _modelled(content: Any, stem: str, *, repair: bool) -> list[SourceTable] | None:
+    """The tables of a file that brings definition and rows; None for other files."""
     if is_workbench(content):
-        return [_cut(table, limit) for table in read_workbench(content, repair=repair)]
-    indexed = _of_indexes(content, place.stem)
-    if indexed is not None:
-        read = read_rows(_placed(content["data"]), indexed.key_names, repair=repair)
-        return [_cut(attrs.evolve(indexed, rows=read.rows, bad=read.bad, notes=read.notes), limit)]
-    return [
-        _without_definition(name, rows[:limit], keys, schema, repair=repair)
-        for name, rows in _row_lists(content, place.stem)
-    ]
+        return read_workbench(content, repair=repair)
+    indexed = _of_indexes(content, stem)
+    if indexed is None:
+        return None
+    read = read_rows(_placed(content["data"]), indexed.key_names, repair=repair)
+    return [attrs.evolve(indexed, rows=read.rows, bad=read.bad, notes=read.notes)]
 
 
 def _of_indexes(content: Any, stem: str) -> SourceTable | None:
@@ -117,9 +129,35 @@ def _load(place: Path) -> Any:
         raise AdoptError(f"{place} cannot be read as text ({type(error).__name__}).") from None
     try:
         return json.loads(text, parse_float=Decimal)
-    except ValueError:
-        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-        return [_line(place, number, line) for number, line in lines]
+    except (ValueError, RecursionError):
+        raise AdoptError(f"{place} is neither JSON nor JSON lines.") from None
+
+
+def _lines(place: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file that are not blank, one at a time."""
+    try:
+        with place.open(encoding="utf-8-sig") as file:
+            yield from ((number, line) for number, line in enumerate(file, 1) if line.strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise AdoptError(f"{place} cannot be read as text ({type(error).__name__}).") from None
+
+
+def _is_lines(place: Path) -> bool:
+    """Whether a file has one JSON row a line: its first line is one, and something stands after it."""
+    lines = _lines(place)
+    first = next(lines, None)
+    if first is None or not first[1].lstrip().startswith("{") or next(lines, None) is None:
+        return False
+    try:
+        json.loads(first[1])
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _line_rows(place: Path) -> Iterator[Placed]:
+    for number, line in _lines(place):
+        yield f"row {number}", _unwrapped(_line(place, number, line))
 
 
 def _line(place: Path, number: int, line: str) -> Any:

@@ -93,8 +93,20 @@ def _table(plan: TablePlan, taken: set[str]) -> list[str]:
         lines += ["    indexes=[", *(f"        {_index(index)}," for index in table.indexes), "    ],"]
     lines.append(")")
     for each in plan.classes:
-        lines += _class(plan, each, taken)
+        written = _class(plan, each, taken)
+        lines += written if each.left_out is None else _left_out(each, each.left_out, written)
     return lines
+
+
+def _left_out(each: ClassPlan, reason: str, written: Sequence[str]) -> list[str]:
+    """A class that cannot be made, as a comment: its text is there to be mended."""
+    code = "\n".join(written).strip("\n").split("\n")
+    return [
+        "",
+        "",
+        *_comment(f"{each.name} is left out, for it cannot be made: {reason}"),
+        *(f"# {x}".rstrip() for x in code),
+    ]
 
 
 def repr_(value: object) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
 import pytest
 
 from tablekit import DataError, DecodeError, Entity, Field, QueryError, RawItem, RequestError, Table
+from tests.support.engines import Engine
 from tests.support.rows import store
 from tests.support.tables import Connect
 
@@ -139,6 +141,44 @@ def test_a_report_may_log_or_stop(lines: Table, caplog: pytest.LogCaptureFixture
     assert "N#2" in caplog.text
     with pytest.raises(SystemExit):
         Line.query(day="a").undecodable(stop).all()
+
+
+@pytest.mark.parametrize("kind", ["query", "scan", "table scan", "segments", "whole partition"])
+def test_awaited_reads_tell_of_bad_rows(lines: Table, engine: Engine, kind: str) -> None:
+    """`undecodable` goes with a query and a scan however they are read: by `async for`, all at once, and by pages."""
+    query: Any = {
+        "query": Line.query(day="a"),
+        "scan": Line.scan(),
+        "table scan": lines.scan(),
+        "segments": Line.scan(segments=2),
+        "whole partition": lines.query(pk="L#a"),
+    }[kind]
+    bad: list[DataError] = []
+
+    async def read() -> list[int]:
+        async with lines.aio.connected(name=lines.name, **engine.connect_options()):
+            told = query.undecodable(bad.append)
+            found = sorted([line.number async for line in told])
+            assert sorted(numbers(await query.undecodable("skip").aio.all())) == found
+            if kind != "segments":
+                page = await query.undecodable("skip").aio.page()
+                assert (sorted(numbers(page)), dict(page.skipped)) == (found, {"Line": 1})
+            return found
+
+    assert asyncio.run(read()) == [1, 3]
+    assert [problem.sk for problem in bad] == ["N#2"]
+
+
+def test_an_awaited_batch_get_tells_of_bad_rows(lines: Table, engine: Engine) -> None:
+    """As the other does: None in its place, and the reason."""
+    bad: list[DataError] = []
+
+    async def read() -> list[Line | None]:
+        async with lines.aio.connected(name=lines.name, **engine.connect_options()):
+            return await lines.aio.batch_get([Line.key(day="a", number=n) for n in (1, 2)], undecodable=bad.append)
+
+    assert [line is None for line in asyncio.run(read())] == [False, True]
+    assert [problem.sk for problem in bad] == ["N#2"]
 
 
 def test_what_is_no_policy_is_refused(lines: Table) -> None:

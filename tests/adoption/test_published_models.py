@@ -15,6 +15,7 @@ from tablekit.tools.adopt import adopt
 from tablekit.tools.adopt_check import loaded, read_back
 from tablekit.tools.adopt_sources import read_source
 from tablekit.tools.adopt_tables import read_definitions
+from tablekit.tools.workbench import read_workbench, write_workbench
 from tests.support.published import FOLDER, MODELS, model, needs_models
 
 # Source, rows, read back, with a stored type, reported as no rows; then read and reported with repair=True.
@@ -101,6 +102,53 @@ def test_the_module_is_what_was_checked(path):
         for result, table in zip(found.tables, tables):
             verdicts = read_back(getattr(module, result.variable), table.rows)
             assert sum(verdict.entity is not None for verdict in verdicts) == sum(result.read.values())
+
+
+OTHERS = {
+    "battle-royale/items.json",
+    "product-catalog/ProductCatalog.json",
+    "global-serverless/sample-data.json",
+    "hospital/OneTable.json",
+    "reports-denormalised/final_model.json",
+    "s3-export",
+}
+
+
+@needs_models()
+@pytest.mark.parametrize("path", [path for path in PATHS if path not in OTHERS])
+def test_a_workbench_model_goes_to_classes_and_back(path, tmp_path):
+    """Name, key, key types, indexes, projections and rows: what the classes write as a model is the model again."""
+    found = adopt(model(path), repair=True)
+    tables = read_workbench(model(path), repair=True)
+    assert len(tables) == len(found.tables)
+    with loaded(found.source) as module:
+        for result, table in zip(found.tables, tables):
+            written = write_workbench(getattr(module, result.variable), tmp_path / "model.json", table.rows)
+            (again,) = read_workbench(written)
+            assert (again.name, again.pk, again.sk) == (result.name, table.pk, table.sk)
+            assert shape(again) == shape(table)
+            assert again.rows == table.rows
+            assert sum(adopt(written).tables[0].read.values()) == sum(result.read.values())
+
+
+@needs_models()
+def test_what_goes_not_back_is_no_workbench_model():
+    """Rows, a OneTable schema and an export: every file that is a model takes part in the test above."""
+    for path in OTHERS - {"s3-export"}:
+        first, _, rest = model(path).read_text(encoding="utf-8-sig").partition("\n")
+        assert '"DataModel"' not in first + rest, path
+
+
+def shape(table):
+    """Indexes and key types of a table; an INCLUDE projection also holds the type, which the classes need."""
+    keys = {*table.key_names, *(name for index in table.indexes for name in index.keys)}
+    return (
+        {name: table.key_types.get(name, "S") for name in keys},
+        {
+            index.name: (index.pk, index.sk, index.projection if isinstance(index.projection, str) else "INCLUDE")
+            for index in table.indexes
+        },
+    )
 
 
 @needs_models()

@@ -56,6 +56,32 @@ def test_adopt_names_the_rows_that_it_left(tmp_path: Path) -> None:
     assert "left: row 4, PK='U#9': the key attribute 'SK' is missing" in result.stderr
 
 
+def test_the_report_is_the_output_where_a_file_takes_the_module(tmp_path: Path) -> None:
+    """As JSON it names every row that was left, and nothing else stands beside it."""
+    path = tmp_path / "shop.json"
+    path.write_text(json.dumps([*ROWS, {"PK": "U#9"}]), encoding="utf-8")
+    command = ("adopt", path, "--keys", "PK,SK", "--out", tmp_path / "models.py", "--force")
+
+    (row,) = json.loads(run(*command, "--format", "json").stdout)
+    lines = run(*command).stdout.splitlines()
+
+    assert {name: row[name] for name in ("table", "rows", "read", "classes", "typed", "left")} == {
+        "table": "shop", "rows": 4, "read": 3, "classes": 1, "typed": 0, "left": 1,
+    }  # fmt: skip
+    assert row["by_class"] == {"U": 3}
+    assert row["rows_left"] == [{"place": "row 4", "key": "PK='U#9'", "reason": "the key attribute 'SK' is missing"}]
+    assert lines[0].split() == ["table", "rows", "read", "classes", "typed", "left"]
+    assert lines[-1].split() == ["shop", "4", "3", "1", "0", "1"]
+
+
+def test_a_report_beside_a_printed_module_is_on_the_error_stream(rows: Path) -> None:
+    """In whichever form: the module alone is what a shell puts into models.py."""
+    result = run("--format", "json", "adopt", rows)
+
+    compile(result.stdout, "models.py", "exec")
+    assert json.loads(result.stderr)[0]["read"] == 3
+
+
 def test_adopt_asks_for_what_it_cannot_know(tmp_path: Path) -> None:
     """No source, and rows whose key is open."""
     path = tmp_path / "shop.json"

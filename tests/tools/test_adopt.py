@@ -11,6 +11,7 @@ from tablekit.tools.adopt import Adoption, adopt_tables
 from tablekit.tools.adopt_check import loaded
 from tablekit.tools.adopt_rows import read_rows
 from tablekit.tools.adopt_tables import AdoptError, SourceTable
+from tablekit.wire.plain import as_item
 
 
 def adopted(*rows: dict[str, Any], type_attribute: str | None = None, **table: Any) -> Adoption:
@@ -206,3 +207,40 @@ def test_rows_that_other_keys_match_are_parted_by_their_values() -> None:
 
     assert found.complete
     assert 'Literal["Boating", "Camping", "Day Use"]' in found.source
+
+
+def test_a_class_that_cannot_be_made_is_a_comment_and_the_others_are_made() -> None:
+    """DynamoDB has no attribute without a name, a file may: the rows are named, and the class stands there to mend."""
+    good = [{"PK": f"A#{n}", "SK": "META", "n": n} for n in range(3)]
+    found = adopted(*good, *[{"PK": f"B#{n}", "SK": "ITEM", "": n} for n in range(2)])
+
+    (table,) = found.tables
+    assert table.read == {"AMeta": 3}
+    assert "# BItem is left out, for it cannot be made: BItem.attribute: name=''" in found.source
+    assert '\n# class BItem(Entity, table=app, pk="B#{attribute:d}", sk="ITEM"):' in found.source
+    assert [row.key for row in table.unread] == ["PK='B#0' SK='ITEM'", "PK='B#1' SK='ITEM'"]
+    assert table.unread[0].reason.startswith("BItem is left out: BItem.attribute")
+
+
+def test_maps_that_look_alike_are_classes_also_in_maps() -> None:
+    """Each becomes an attrs class, the inner one first; what few have is optional, and what none declares is kept."""
+    rows = [
+        {
+            "PK": f"U#{n}",
+            "SK": "META",
+            "home": {"street": "x", "at": {"lat": n, "lon": n}, **({"zip": "1"} if n else {})},
+        }
+        for n in range(2)
+    ]
+    found = adopted(*rows)
+
+    assert found.complete
+    source = found.source
+    assert source.index("class UHomeAt:") < source.index("class UHome:") < source.index("class U(Entity")
+    assert "    at: UHomeAt  # M; 2 of 2 rows" in source
+    assert "    zip: str | None = attrs.field(default=None)" in source
+    assert "    home: Field[UHome]" in source
+    with loaded(source) as module:
+        (user,) = [module.U.from_item(as_item({**rows[0], "home": {**rows[0]["home"], "more": 1}}, "PK"))]
+        assert (user.home.at.lat, user.home.street) == (0, "x")
+        assert user.to_item()["home"]["M"]["more"] == {"N": "1"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -195,6 +196,44 @@ def test_anchors_do_not_grow_beyond_all_bounds(tmp_path: Path) -> None:
     text = "\n".join([*lines, "Resources: {T: {Type: AWS::DynamoDB::Table, Properties: {Tags: *a9}}}"])
     with pytest.raises(AdoptError, match="more than 100,000 values"):
         definitions(tmp_path, "a.yaml", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("x = 1\n" + "/* a " * 12_000, "at line 2: a comment begins there and does not end"),
+        ("/*\n" * 20_000, "at line 1: a comment"),
+        ('y = "${f("/*")}"\n/* ', "at line 2: a comment"),
+        ("x = <<EOF\n" + " \n" * 60_000, "at line 1: a heredoc begins there and does not end"),
+        ("# " + "a" * 200_000, "more than 200,000 characters"),
+    ],
+    ids=["comments", "lines", "after a string", "heredoc", "size"],
+)
+def test_what_would_keep_the_parser_busy_is_refused_first(tmp_path: Path, text: str, reason: str) -> None:
+    """Its time grows by the square of what is not closed and of blank lines; ours is one pass."""
+    started = time.process_time()
+    with pytest.raises(AdoptError, match=reason):
+        definitions(tmp_path, "main.tf", text)
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'x = "${f("/*", "a")}/*"',
+        'x = "$${a} /* \\" /* "',
+        'x = <<-EOF\n  /* <<EOT "\n  EOF\n',
+        "# /*\n// <<EOF\n/* # */ x = 1\n",
+        'x = "%{ if true }/*%{ endif }"',
+        "x = <<EOF\n" + "\n" * 20_000 + "EOF\n",
+    ],
+    ids=["call", "escapes", "heredoc", "comments", "directive", "blank lines"],
+)
+def test_what_looks_like_a_comment_in_a_text_is_none(tmp_path: Path, text: str) -> None:
+    """Strings, their insertions, heredocs and other comments hold what they like."""
+    table = 'resource "aws_dynamodb_table" "t" { \n hash_key = "id" \n name = "shop" }'
+
+    assert [found.pk for found in definitions(tmp_path, "main.tf", f"locals {{\n{text}\n}}\n{table}")] == ["id"]
 
 
 @pytest.mark.parametrize(("name", "library"), [("main.tf", "hcl2"), ("a.yaml", "yaml")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,35 @@ def test_a_file_of_rows_is_read_in_every_form(tmp_path: Path, text: str) -> None
     (table,) = read_source(tmp_path / "shop.json")
 
     assert (table.name, table.key_names, table.rows[0]) == ("shop", ("PK", "SK"), WIRE)
+
+
+def test_lines_are_held_as_far_as_they_are_looked_at(tmp_path: Path) -> None:
+    """Forty megabytes of rows, a sample of a hundred: what is held is bounded by the sample, and the module says so."""
+    file = tmp_path / "shop.jsonl"
+    with file.open("w", encoding="utf-8") as out:
+        out.writelines(
+            json.dumps({"PK": f"U#{number}", "SK": "META", "text": "x" * 350}) + "\n" for number in range(100_000)
+        )
+    tracemalloc.start()
+    try:
+        found = adopt(file, limit=100)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert found.tables[0].read == {"U": 100}
+    assert "Only the first 100 rows were looked at." in found.source
+    assert peak < 12_000_000
+
+
+def test_a_line_that_is_no_json_is_named(tmp_path: Path) -> None:
+    """With its number; a line after those that are looked at is not read."""
+    file = tmp_path / "shop.jsonl"
+    file.write_text(f"{json.dumps(PLAIN)}\n\n{{cut", encoding="utf-8")
+
+    with pytest.raises(AdoptError, match="line 3 is no JSON"):
+        adopt(file)
+    assert adopt(file, limit=1).complete
 
 
 def test_an_export_is_read_through_its_manifest(tmp_path: Path) -> None:
