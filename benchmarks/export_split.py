@@ -6,20 +6,23 @@ folder holds it already. Then measures, in turn and as often as asked:
 - the floor: every core decompresses data files and gives each line to ``json.loads``, and nothing else is done;
 - the split into each format that is asked for.
 
-Of each it prints the seconds, the rows a second, the share of the floor's speed, and the most memory that the whole
-tree of processes held at once (proportional set size: pages that processes share count once).
+Of each it prints the seconds, the rows a second, the share of the floor's speed, the processor seconds of all its
+processes and the same share by them (which other work on the machine changes less), and the most memory that the
+whole tree of processes held at once (proportional set size: pages that processes share count once).
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import dataclasses
 import gzip
 import hashlib
 import json
 import multiprocessing
 import os
 import random
+import resource
 import shutil
 import statistics
 import subprocess
@@ -156,10 +159,26 @@ def split(folder: Path, out: Path, format: str) -> int:
 # Measuring
 
 
-def measure(task: str, folder: Path) -> tuple[float, int, int]:
-    """Run one task in a process of its own; gives seconds, rows, and the most bytes of its whole tree."""
+@dataclasses.dataclass(frozen=True)
+class Figures:
+    """What one task took: seconds on the clock and of the processors, its rows, and its most bytes."""
+
+    seconds: float
+    processor: float
+    rows: int
+    memory: int
+
+
+def processor_seconds() -> float:
+    """Of all processes that this one has started and waited for, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def measure(task: str, folder: Path) -> Figures:
+    """Run one task in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.export_split", "--folder", str(folder), "--task", task]
-    began = time.perf_counter()
+    began, before = time.perf_counter(), processor_seconds()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     most = 0
     while process.poll() is None:
@@ -170,7 +189,7 @@ def measure(task: str, folder: Path) -> tuple[float, int, int]:
     text = process.stdout.read()
     if process.returncode:
         raise SystemExit(f"{task} ended with status {process.returncode}")
-    return seconds, int(text), most
+    return Figures(seconds, processor_seconds() - before, int(text), most)
 
 
 def tree_bytes(root: int) -> int:
@@ -230,17 +249,23 @@ def main() -> None:
 
 def report(folder: Path, tasks: list[str], rounds: int) -> None:
     """Measure the tasks in turn, and print the median of each."""
-    found: dict[str, list[tuple[float, int, int]]] = {task: [] for task in tasks}
+    found: dict[str, list[Figures]] = {task: [] for task in tasks}
     for _ in range(rounds):
         for task in tasks:
             found[task].append(measure(task, folder))
-    base = statistics.median(seconds for seconds, _, _ in found["floor"])
+    floor_seconds, floor_processor = medians(found["floor"])
     print(f"{os.cpu_count()} cores, {rounds} rounds, medians\n")
-    print(f"{'':16}{'seconds':>9}{'rows/s':>12}{'of floor':>10}{'memory':>10}")
+    print(f"{'':16}{'seconds':>9}{'rows/s':>12}{'of floor':>10}{'CPU s':>9}{'of floor':>10}{'memory':>10}")
     for task in tasks:
-        seconds = statistics.median(each for each, _, _ in found[task])
-        rows_read, most = found[task][0][1], max(size for _, _, size in found[task])
-        print(f"{task:16}{seconds:9.1f}{rows_read / seconds:12,.0f}{base / seconds:10.2f}{most / 1e6:7.0f} MB")
+        seconds, processor = medians(found[task])
+        speed = f"{seconds:9.1f}{found[task][0].rows / seconds:12,.0f}{floor_seconds / seconds:10.2f}"
+        most = max(each.memory for each in found[task])
+        print(f"{task:16}{speed}{processor:9.1f}{floor_processor / processor:10.2f}{most / 1e6:7.0f} MB")
+
+
+def medians(figures: list[Figures]) -> tuple[float, float]:
+    """Seconds on the clock and of the processors."""
+    return statistics.median(each.seconds for each in figures), statistics.median(each.processor for each in figures)
 
 
 if __name__ == "__main__":

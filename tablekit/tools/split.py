@@ -136,8 +136,9 @@ def _check_format(export: Export, format: Format) -> None:
 
 def _prepare(target: Path, export: Export, plan: SplitPlan) -> Path:
     """The folder of the parts: of this very export, format and classes, and of no other run."""
+    # A file that has parts is what its MD5 says; one that was cut may be copied again before the split goes on.
     files = [
-        [str(file.path), file.items, file.path.stat().st_size, None if file.md5 is None else file.md5.hex()]
+        [str(file.path), file.items, file.path.stat().st_size if file.md5 is None else file.md5.hex()]
         for file in export.files
     ]
     identity = json.dumps({"export": str(export.folder.resolve()), "files": files, "plan": plan.digest})

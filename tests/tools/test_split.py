@@ -91,6 +91,28 @@ def test_plain_json_keeps_every_digit(tmp_path: Path) -> None:
     assert found["small"] == Decimal("0.12345678901234567890123456789")
 
 
+@pytest.mark.parametrize("number", ["1" + "0" * 100, "1234567895171680000000000000000000000000", "1E+100"])
+def test_r03_large_round_numbers_go_through_every_form(tmp_path: Path, number: str) -> None:
+    """Read as a Decimal by the class, and with each digit from JSON, CSV and Parquet."""
+    table = Table("t")
+
+    class Sum(Entity, table=table, pk="S#{id}", sk="META"):
+        id: Field[str]
+        amount: Field[Decimal]
+
+    key = {"PK": {"S": "S#1"}, "SK": {"S": "META"}, "EntityType": {"S": "Sum"}}
+    write_export(tmp_path / "in", [[{**key, "id": {"S": "1"}, "amount": {"N": number}}]])
+    paths = [
+        split(tmp_path / "in", tmp_path / form, app=table, format=form).outputs["Sum"].path
+        for form in ("dynamodb-json", "json", "csv", "parquet")
+    ]
+
+    assert Sum.from_item(lines(paths[0])[0]["Item"]).amount == Decimal(number)
+    assert json.loads(paths[1].read_text(), parse_int=Decimal, parse_float=Decimal)["amount"] == Decimal(number)
+    assert next(csv.DictReader(paths[2].read_text().splitlines()))["amount"] == number
+    assert pyarrow.parquet.read_table(paths[3]).to_pylist()[0]["amount"] == number
+
+
 def test_csv_has_a_column_for_each_field(tmp_path: Path) -> None:
     """Cells are plain; sets and maps are JSON."""
     write_export(tmp_path / "in", [[ALL_TYPES], [ALL_TYPES]])
