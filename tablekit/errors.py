@@ -40,6 +40,7 @@
         ├── IdempotencyMismatch          the same token came with another request
         ├── ServerFault                  a 5xx answer
         ├── ConnectionFailed             no answer: connection refused, reset, or timed out
+        ├── DeadlineExceeded             the time of app.deadline(seconds=...) was over
         └── InvalidResponse              an answer that is not DynamoDB's
 
 Each message says what, where and the remedy. The data is kept as attributes. Field values are never
@@ -61,6 +62,7 @@ __all__ = [
     "ConnectionFailed",
     "CursorError",
     "DataError",
+    "DeadlineExceeded",
     "DecodeError",
     "DefinitionError",
     "EncodeError",
@@ -592,6 +594,13 @@ class ServerFault(ServiceError):
 
 class ConnectionFailed(ServiceError):
     """There was no answer: the connection could not be made, was reset, or timed out."""
+
+
+class DeadlineExceeded(ServiceError, TimeoutError):
+    """The time of ``app.deadline(seconds=...)`` was over before there was an answer.
+
+    Without a history nothing was sent. A write that was under way raises `WriteOutcomeUnknown`, caused by this one.
+    """
 
 
 class InvalidResponse(ServiceError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from functools import partial
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from typing_extensions import Self
 
@@ -43,6 +43,12 @@ class BatchBase:
             session = self._source.aio_session() if self._aio else self._source.session()
             self._begun = Batching(session, partial(session_for, aio=self._aio), **self._options)
         return self._begun
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} is neither pickled nor copied: both would send its writes. Pickle the entities, "
+            "and begin another where they are written."
+        )
 
     def __del__(self) -> None:
         begun: Batching | None = getattr(self, "_begun", None)

@@ -17,6 +17,7 @@ from tablekit.definition.indexes import Index
 from tablekit.definition.registry import UnknownPolicy, UntypedPolicy
 from tablekit.operations import ddl
 from tablekit.operations.binding import Binding, bound_to, current_binding
+from tablekit.operations.deadline import Deadline, deadline
 from tablekit.operations.driver import run
 from tablekit.operations.observe import DryRun, Meter, Observation, holding, metering
 from tablekit.operations.session import Capabilities, Session
@@ -218,6 +219,19 @@ class Table(TableReads, TableWrites):
         """Record the writes of a block and send none of them: ``with app.dry_run() as plan``. Reads are sent."""
         with holding(self) as plan:
             yield plan
+
+    @contextmanager
+    def deadline(self, *, seconds: float) -> Generator[Deadline]:
+        """Give the calls of a block so much time in all: ``with app.deadline(seconds=2)``, awaited or not.
+
+        Time-outs, retries, pauses, pages and chunks fit into it; inside another such block the nearer end counts. When
+        it is over, a read raises `DeadlineExceeded` (a ``TimeoutError``), and so does a write that was not sent;
+        a write that was on its way raises `WriteOutcomeUnknown`. It holds for calls on other tables in the block too.
+
+        Raises ``ValueError`` for a time that is not above 0.
+        """
+        with deadline(seconds) as ends:
+            yield ends
 
     # The physical table
 

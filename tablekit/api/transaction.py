@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from typing_extensions import Self
 
@@ -56,6 +56,12 @@ class TransactionBase:
             session = self._source.aio_session() if self._aio else self._source.session()
             self._begun = Transacting(session, partial(session_for, aio=self._aio), **self._options)
         return self._begun
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} is neither pickled nor copied: both would send its writes. Pickle the entities, "
+            "and begin another where they are written."
+        )
 
     def __del__(self) -> None:
         begun: Transacting | None = getattr(self, "_begun", None)

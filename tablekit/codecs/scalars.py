@@ -47,7 +47,8 @@ class StrCodec(Codec[str]):
         return text
 
     def decode_source(self, av: str, bind: Bind) -> str:
-        return f'{av}["S"]'
+        # Adding to an empty text gives the other text itself, and refuses what is not one.
+        return f'("" + {av}["S"])'
 
     def encode_source(self, value: str, bind: Bind) -> str:
         encode = super().encode_source(value, bind)
@@ -130,6 +131,10 @@ class FloatCodec(Codec[float]):
         return f'float({av}["N"])'
 
 
+def _refuse() -> Any:
+    raise ValueError("neither true nor false")
+
+
 class BoolCodec(Codec[bool]):
     """`bool` as ``BOOL``, never as a number."""
 
@@ -149,7 +154,7 @@ class BoolCodec(Codec[bool]):
         return value
 
     def decode_source(self, av: str, bind: Bind) -> str:
-        return f'{av}["BOOL"]'
+        return f'((t := {av}["BOOL"]) is True or (t is not False and {bind("refuse", _refuse)}()))'
 
 
 class BytesCodec(Codec[bytes]):

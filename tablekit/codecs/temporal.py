@@ -13,7 +13,6 @@ from tablekit.codecs.numbers import read_decimal, shift
 
 __all__ = ["DateCodec", "DatetimeCodec", "TimeCodec", "TimedeltaCodec", "datetime_text", "read_datetime"]
 
-FIXED_WIDTH = len("2024-01-01T00:00:00.000000Z")
 _DAY_LENGTH = timedelta(days=1)
 _LARGEST = 20
 _MICROSECOND = timedelta(microseconds=1)
@@ -82,14 +81,21 @@ def _offset(text: str) -> timedelta:
 
 
 def _refuse() -> Any:
-    raise ValueError("not of the fixed width")
+    raise ValueError("not of the form that tablekit writes")
 
 
-def _read_fixed(text: str, parse: Any = datetime.fromisoformat) -> Any:
+def _own_form(text: str) -> str:
+    """The condition that a text is of the form that tablekit writes, for generated code; it sets `t` to the text.
+
+    ``fromisoformat`` takes any separator, weeks (``2024-W01-1``) and fractions that it cuts off; of 27 characters,
+    these four leave one form only.
+    """
+    return f'(t := {text})[26:] == "Z" and t[10] == "T" and t[7] == "-" and t[19] == "."'
+
+
+def _parse_utc(text: str, parse: Any = datetime.fromisoformat) -> Any:
     """Before Python 3.11 ``fromisoformat`` does not know ``Z``."""
-    if len(text) == FIXED_WIDTH and text[-1] == "Z":
-        return parse(text[:-1] + "+00:00")
-    raise ValueError
+    return parse(text[:26] + "+00:00")
 
 
 class DatetimeCodec(Codec[datetime]):
@@ -109,12 +115,10 @@ class DatetimeCodec(Codec[datetime]):
         return read_datetime(payload(av, "S", self.name))
 
     def decode_source(self, av: str, bind: Bind) -> str:
-        # Of our own width and in UTC; anything else is for the careful way.
-        text = f'{av}["S"]'
-        if sys.version_info < (3, 11):
-            return f"{bind('read_datetime', _read_fixed)}({text})"
-        parse = bind("parse", datetime.fromisoformat)
-        return f'({parse}(t) if len(t := {text}) == {FIXED_WIDTH} and t[-1] == "Z" else {bind("refuse", _refuse)}())'
+        # Of our own form; anything else is for the careful way.
+        parse = bind("parse", _parse_utc if sys.version_info < (3, 11) else datetime.fromisoformat)
+        own_form = _own_form(f'{av}["S"]')
+        return f"({parse}(t) if {own_form} else {bind('refuse', _refuse)}())"
 
     def encode_source(self, value: str, bind: Bind) -> str:
         encode = super().encode_source(value, bind)

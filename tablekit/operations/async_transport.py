@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from tablekit._types import Answer, WireRequest
 from tablekit.errors import RequestError, TablekitError
 from tablekit.operations.attempts import CURRENT, Call, register
+from tablekit.operations.deadline import overdue, time_left
 from tablekit.operations.errors_map import attach_history, invalid_response, is_transport_error, map_error
 from tablekit.operations.listening import Listening
 from tablekit.operations.loops import PerLoop
@@ -55,7 +56,7 @@ class AwaitingPort(Listening):
         wire = request.to_wire(table)
         self._tell(call.operation, wire)
         try:
-            body = await self._dispatch(call, wire, table)
+            body = await self._in_time(call, wire, table)
         except TablekitError:
             raise
         except BaseException as exc:
@@ -67,6 +68,19 @@ class AwaitingPort(Listening):
             raise invalid_response(call.problem, call.operation, call.attempts, table)
         _log.debug("%s on %s: %d attempts", call.operation, table, len(call.attempts))
         return Answer(body, tuple(call.attempts))
+
+    async def _in_time(self, call: Call, wire: dict[str, Any], table: str) -> dict[str, Any]:
+        left = time_left()
+        if left is None:
+            return await self._dispatch(call, wire, table)
+        try:
+            return await asyncio.wait_for(self._dispatch(call, wire, table), left)
+        except TablekitError:
+            raise
+        except (TimeoutError, asyncio.TimeoutError) as error:
+            if (time_left() or 0.0) > 0:
+                raise
+            raise overdue(call.operation, table, call.attempts) from error
 
     @abstractmethod
     async def _dispatch(self, call: Call, wire: dict[str, Any], table: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from http import HTTPStatus
 from typing import Any, Final, Literal
 
 from tablekit._types import Attempt
+from tablekit.operations.deadline import current_deadline, overdue
 from tablekit.wire.response import FAST_OPERATIONS, body_problem, is_dynamodb, parse_body
 
 __all__ = ["CURRENT", "ONCE", "Call", "Outcome", "classify_answer", "classify_exception", "register"]
@@ -68,17 +69,20 @@ class Call:
         attempts: the attempts, in order. problem: why the body of the last 200 is unusable, or ``""``.
     """
 
-    __slots__ = ("_checked", "attempts", "fast", "operation", "problem")
+    __slots__ = ("_checked", "attempts", "deadline", "fast", "operation", "problem")
 
     def __init__(self, operation: str, *, fast: bool = True) -> None:
         self.operation = operation
         self.fast = fast and operation in FAST_OPERATIONS
         self.attempts: list[Attempt] = []
+        self.deadline = current_deadline()
         self.problem = ""
         self._checked = False
 
     def open(self) -> None:
-        """An attempt is being given to the network."""
+        """An attempt is being given to the network. Raises `DeadlineExceeded` when it comes too late."""
+        if self.deadline is not None and self.deadline.left() <= 0:
+            raise overdue(self.operation, "", self.attempts)
         self.attempts.append(Attempt("maybe", "Sent"))
         self.problem = ""
         self._checked = False

@@ -87,8 +87,6 @@ async def _read_chunk(
         rest: list[Item] = answer.body.get("UnprocessedKeys", {}).get(session.name, {}).get("Keys", [])
         fruitless = fruitless + 1 if len(rest) == len(left) else 0
         left = rest
-        if left:
-            if fruitless >= ATTEMPTS_WITHOUT_PROGRESS:
-                return left
-            await session.port.sleep(backoff(fruitless))
+        if left and (fruitless >= ATTEMPTS_WITHOUT_PROGRESS or not await session.rest(backoff(fruitless))):
+            return left
     return []

@@ -259,10 +259,8 @@ class Batching:
             written += [row for row in left if id(row) not in kept] if kept else left
             fruitless = fruitless + 1 if len(rest) == len(left) else 0
             left = rest
-            if left:
-                if fruitless >= ATTEMPTS_WITHOUT_PROGRESS:
-                    return _given_back(written, left, maybe, [last] if last is not None else [])
-                await self.session.port.sleep(backoff(fruitless))
+            if left and (fruitless >= ATTEMPTS_WITHOUT_PROGRESS or not await self.session.rest(backoff(fruitless))):
+                return _given_back(written, left, maybe, [last] if last is not None else [])
         return _Outcome(written)
 
     def _give_up(self, written: Sequence[Row], left: Sequence[Row], error: ServiceError, maybe: set[int]) -> _Outcome:

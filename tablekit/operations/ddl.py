@@ -8,6 +8,7 @@ from typing import Any, Literal, Union
 from tablekit.definition.indexes import Index
 from tablekit.definition.registry import TableDefinition
 from tablekit.errors import RequestError, ServiceError, TablekitError, TableNotFound
+from tablekit.operations.deadline import overdue
 from tablekit.operations.session import Session
 from tablekit.wire.requests import Request
 
@@ -166,7 +167,8 @@ async def _wait_active(session: Session, timeout: float) -> None:
                 f"Table {session.name!r} was not ACTIVE after {timeout:.0f} seconds; it is {states[0]}."
             )
         pause = POLL_SECONDS[min(attempt, len(POLL_SECONDS) - 1)]
-        await session.port.sleep(pause)
+        if not await session.rest(pause):
+            raise overdue("DescribeTable", session.name)
         waited += pause
         attempt += 1
 
@@ -203,6 +205,7 @@ async def delete_table(session: Session, *, wait: bool = True, timeout: float = 
             return True
         if waited >= timeout:
             raise TablekitError(f"Table {session.name!r} was not deleted after {timeout:.0f} seconds.")
-        await session.port.sleep(0.1)
+        if not await session.rest(0.1):
+            raise overdue("DescribeTable", session.name)
         waited += 0.1
     return True

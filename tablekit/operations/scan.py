@@ -79,7 +79,8 @@ class _Segment:
 
     async def _pause(self, seconds: float) -> None:
         while seconds > 0 and not self._scan.cancelled.is_set():
-            await self._scan.session.port.sleep(min(seconds, _POLL_SECONDS))
+            if not await self._scan.session.rest(min(seconds, _POLL_SECONDS)):
+                return  # the deadline is over, as the next request will say
             seconds -= _POLL_SECONDS
 
 

@@ -14,6 +14,7 @@ from tablekit.definition.registry import TableDefinition
 from tablekit.definition.schema import EntitySchema
 from tablekit.errors import ServiceError
 from tablekit.operations.calls import calling, watched
+from tablekit.operations.deadline import overdue, time_left
 from tablekit.operations.observe import (
     WRITES,
     AnyRequest,
@@ -87,6 +88,9 @@ class Session:
         return await self._send(request)
 
     async def _send(self, request: AnyRequest) -> Answer:
+        left = time_left()
+        if left is not None and left <= 0:
+            raise overdue(request.operation, self.name)
         meters = active_meters(self.registry)
         request = self.prepared(request)
         for listener in self.listeners:
@@ -123,6 +127,32 @@ class Session:
             seen = observed(request, self.name, self.registry, body, attempts=attempts, seconds=seconds, error=error)
             for meter in meters:
                 meter.observe(seen)
+
+    async def rest(self, seconds: float) -> bool:
+        """Pause for some seconds; False, and at once, where the deadline comes first."""
+        left = time_left()
+        if left is not None and left <= seconds:
+            return False
+        await self.port.sleep(seconds)
+        return True
+
+    async def wait(self, future: Any) -> Any:
+        """Wait for what another thread or task completes. Raises `DeadlineExceeded` where the deadline comes first."""
+        left = time_left()
+        if left is None:
+            return await self.port.wait(future)
+        if self.awaited:
+            import asyncio
+
+            # It is waited for and not cancelled: the work goes on for those who have the time.
+            await asyncio.wait([asyncio.wrap_future(future)], timeout=max(0.0, left))
+        else:
+            from concurrent.futures import wait
+
+            wait([future], max(0.0, left))
+        if not future.done():
+            raise overdue("GetItem", self.name)
+        return future.result()
 
     async def gather(self, calls: Sequence[Awaitable[T]], limit: int) -> list[T]:
         """Run calls with at most `limit` at once, and return their results in order."""

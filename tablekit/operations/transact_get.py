@@ -80,10 +80,10 @@ async def _read(
         except ServiceError as error:
             if error.code != CANCELLED:
                 raise
-            if attempt >= retry_conflicts or not _conflicts(error, len(actions)):
-                raise _cancelled(error, wanted) from error
             attempt += 1
-            await session.port.sleep(backoff(attempt))
+            last = attempt > retry_conflicts or not _conflicts(error, len(actions))
+            if last or not await session.rest(backoff(attempt)):
+                raise _cancelled(error, wanted) from error
         else:
             responses: list[dict[str, Any]] = answer.body.get("Responses", [])
             if isinstance(responses, Mapping) or len(responses) != len(wanted):

@@ -87,9 +87,8 @@ class Sender:
             except ServiceError as error:
                 self._note(error.history)
                 pause = self._pause(error)
-                if pause is None:
+                if pause is None or not await self.session.rest(pause):
                     return error
-                await self.session.port.sleep(pause)
             except BaseException as error:
                 self._note(getattr(error, "history", ()))
                 raise

@@ -16,7 +16,9 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from tablekit._types import Answer, WireRequest
+from tablekit.errors import TablekitError
 from tablekit.operations.attempts import CURRENT, Call, register
+from tablekit.operations.deadline import in_time, overdue, time_left
 from tablekit.operations.driver import run
 from tablekit.operations.errors_map import attach_history, invalid_response, is_transport_error, map_error
 from tablekit.operations.listening import Listener, Listening
@@ -78,7 +80,7 @@ class SyncPort(Listening):
         wire = request.to_wire(table)
         self._tell(call.operation, wire)
         started = time.perf_counter()
-        body = self._dispatch(call, wire, table)
+        body = self._in_time(call, wire, table)
         _log.debug(
             "%s on %s: %d attempts, %.1f ms",
             call.operation,
@@ -120,6 +122,21 @@ class SyncPort(Listening):
         built, self._built = self._built, None
         if built is not None and built[0] is Process.current:
             built[1].client.close()
+
+    def _in_time(self, call: Call, wire: dict[str, Any], table: str) -> dict[str, Any]:
+        left = time_left()
+        if left is None:
+            return self._dispatch(call, wire, table)
+        # No client takes a time-out for the whole of one call, with its retries and their pauses.
+        try:
+            return in_time(left, lambda: self._dispatch(call, wire, table))
+        except TablekitError:
+            raise
+        except TimeoutError as error:
+            raise overdue(call.operation, table, call.attempts) from error
+        except BaseException as error:
+            attach_history(error, call.attempts)
+            raise
 
     def _dispatch(self, call: Call, wire: dict[str, Any], table: str) -> dict[str, Any]:
         token = CURRENT.set(call)

@@ -53,9 +53,9 @@ async def write_alone(session: Session, step: Step) -> Any:
             # a row that is gone and whose value was taken anew.
             kept = [] if transaction is None else transaction.kept
             foreign.update(guard.token for guard in kept)
-            if race == RACES - 1 or not (kept or _raced(ready, error)):
+            last = race == RACES - 1 or not (kept or _raced(ready, error))
+            if last or not await session.rest(backoff(race)):
                 raise
-            await session.port.sleep(backoff(race))
     raise AssertionError("the last race raises")
 
 

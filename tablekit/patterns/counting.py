@@ -107,9 +107,8 @@ async def _add_plainly(session: Session, cls: type[EntityBase], n: int, key: Map
             await execute(session, _plan(session, cls, n, key))
         except TransactionConflict:
             # An addition with an id holds this very shard; another one is free.
-            if attempt + 1 == ATTEMPTS:
+            if attempt + 1 == ATTEMPTS or not await session.rest(backoff(attempt)):
                 raise
-            await session.port.sleep(backoff(attempt))
         else:
             return
 
@@ -134,9 +133,9 @@ async def _add_once(session: Session, cls: type[EntityBase], n: int, operation_i
                 return False
             if len(reasons) == 2 and reasons[1].get("Code") == CONDITION_FAILED:
                 raise plan.explain(reasons[1].get("Item")) from error
-            if not _passes(error, reasons) or attempt + 1 == ATTEMPTS:
+            last = not _passes(error, reasons) or attempt + 1 == ATTEMPTS
+            if last or not await session.rest(backoff(attempt)):
                 raise _named(schema, error, key) from error
-            await session.port.sleep(backoff(attempt))
         else:
             return True
     raise AssertionError

@@ -27,6 +27,11 @@ __all__ = ["migrate"]
 S = TypeVar("S", bound=EntityBase)
 
 
+def between_races(attempt: int) -> float:
+    """The seconds before the next attempt, so that writers do not meet again."""
+    return random.uniform(0, min(0.3, 0.01 * 2 ** min(attempt, 5)))  # noqa: S311  (jitter, no secret)
+
+
 @call("migrate")
 async def migrate(session: Session, cls: type[S], /) -> S:
     """Write the row of the new shape from the old one, in a transaction that asserts that the old one did not move."""
@@ -39,8 +44,8 @@ async def migrate(session: Session, cls: type[S], /) -> S:
     state = state_of(session, cls)
     problem: TablekitError | None = None
     for attempt in range(options.attempts):
-        if attempt:
-            await session.port.sleep(random.uniform(0, min(0.3, 0.01 * 2 ** min(attempt, 5))))  # noqa: S311  (jitter)
+        if attempt and not await session.rest(between_races(attempt)):
+            break
         epoch = state.begin()[0]
         began = options.clock()
         row = await read_row(session, cls, consistent=True)

@@ -14,8 +14,9 @@ import attrs
 from tablekit._types import Item
 from tablekit.api.table import Table
 from tablekit.definition.entity import EntityBase, schema_of
-from tablekit.errors import DataError, DecodeError, TablekitError
+from tablekit.errors import DataError, DeadlineExceeded, DecodeError, TablekitError
 from tablekit.operations.calls import call
+from tablekit.operations.deadline import no_deadline
 from tablekit.operations.dispatch import decode_as
 from tablekit.operations.driver import run
 from tablekit.operations.estimates import ReadFacts
@@ -206,6 +207,8 @@ async def _fetch(session: Session, cls: type[EntityBase], state: State, *, consi
         entry, good = _failed(cls, state, error), False
     else:
         entry, good = entry_of(cls, row, began, state), True
+    if _hasty(entry):
+        return entry
     served, before = state.install(entry, epoch, options.clock(), good=good)
     if served is entry:
         cache.announce(before, entry)
@@ -234,8 +237,13 @@ async def _lead(session: Session, cls: type[EntityBase], state: State, flight: F
         entry = await _fetch(session, cls, state)
         return entry
     finally:
-        # Also when this task is cancelled: then one of those who wait leads in its place.
-        state.leave(flight, entry)
+        # Also when this task is cancelled, or has no more time: then one of those who wait leads in its place.
+        state.leave(flight, None if entry is not None and _hasty(entry) else entry)
+
+
+def _hasty(entry: Entry) -> bool:
+    """Whether the row was not read since this caller's deadline was over, which is no failure for others."""
+    return isinstance(entry.problem, DeadlineExceeded)
 
 
 async def get(session: Session, cls: type[S], /) -> S:
@@ -253,7 +261,7 @@ async def get(session: Session, cls: type[S], /) -> S:
                 _refresh(session, cls, state, flight, aio=aio)
             return cast(S, entry.serve(cached=True))
         if role == "follow" and flight is not None:
-            entry = await session.port.wait(flight.future)
+            entry = await session.wait(flight.future)
             if entry is None:
                 continue
             return cast(S, entry.serve(cached=False))
@@ -300,7 +308,8 @@ def _refresh(session: Session, cls: type[EntityBase], state: State, flight: Flig
 
 async def _quietly(cls: type[EntityBase], reading: Coroutine[Any, Any, Entry]) -> None:
     try:
-        await reading
+        with no_deadline():  # it is for all who will ask
+            await reading
     except Exception as error:
         _log.warning("the background refresh of %s raised %s", cls.__name__, type(error).__name__)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import random
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
@@ -24,7 +23,7 @@ from tablekit.operations.save import plan_save
 from tablekit.operations.session import Session
 from tablekit.operations.update import Update, plan_update
 from tablekit.patterns.entries import SEEN, Entry, Source
-from tablekit.patterns.migration import migrate
+from tablekit.patterns.migration import between_races, migrate
 from tablekit.patterns.notices import report_write
 from tablekit.patterns.reading import Row, cache_of, entry_of, kept, load, read_row, safe_values, state_of
 
@@ -91,11 +90,6 @@ def _writing(session: Session, cls: type[EntityBase]) -> Generator[_Write]:
         raise
 
 
-async def _pause(session: Session, attempt: int) -> None:
-    """Wait a little before the next attempt, so that writers do not meet again."""
-    await session.port.sleep(random.uniform(0, min(0.3, 0.01 * 2 ** min(attempt, 5))))  # noqa: S311  (jitter, no secret)
-
-
 def _exhausted(schema: EntitySchema, attempts: int, error: TablekitError) -> None:
     """Let the last failure say that it was not the first."""
     error.message = (
@@ -157,10 +151,9 @@ async def update(session: Session, cls: type[S], /, *actions: Action, **values: 
             try:
                 return cast(S, await _update_once(session, cls, change, version, write))
             except LOST as error:
-                if attempt + 1 == options.attempts:
-                    _exhausted(schema, options.attempts, error)
+                if attempt + 1 == options.attempts or not await session.rest(between_races(attempt)):
+                    _exhausted(schema, attempt + 1, error)
                     raise
-                await _pause(session, attempt)
                 version = await _version_after(session, cls, error)
     raise AssertionError
 
@@ -234,10 +227,9 @@ async def edit(session: Session, cls: type[S], change: Callable[[S], S | None], 
             try:
                 return cast(S, await _edit_once(session, cls, change, row, write))
             except LOST as error:
-                if attempt + 1 == options.attempts:
-                    _exhausted(schema, options.attempts, error)
+                if attempt + 1 == options.attempts or not await session.rest(between_races(attempt)):
+                    _exhausted(schema, attempt + 1, error)
                     raise
-                await _pause(session, attempt)
                 row = await _row_after(session, cls, error)
     raise AssertionError
 

@@ -11,7 +11,7 @@ import pytest
 from tablekit import Capabilities, NotLoaded, Table
 from tablekit.operations.binding import Binding, bound_to
 from tests.support.aio_stub import AWAITED_TRANSPORTS
-from tests.support.calls import history
+from tests.support.calls import history_of_cancelled
 from tests.support.models import Comment, Document, Workspace
 from tests.support.models import app as workspace_app
 from tests.support.stub import error, ok
@@ -80,7 +80,7 @@ def test_a_cancelled_batch_ends_all_its_requests(app: Table, aio_stub: Any) -> N
         assert aio_stub.arrived == before
         return raised
 
-    assert history(asyncio.run(work()).history) == ["maybe"] * 3
+    assert history_of_cancelled(asyncio.run(work())) == ["maybe"] * 3
     assert {doc.revision for doc in docs} == {0}
 
 
@@ -101,7 +101,7 @@ def test_a_cancelled_transaction_is_unknown_and_can_be_resumed(app: Table, aio_s
         await tx.resume()
         return raised
 
-    assert history(asyncio.run(work()).history) == ["maybe"]
+    assert history_of_cancelled(asyncio.run(work())) == ["maybe"]
     assert doc.revision == 1
 
 
@@ -116,7 +116,7 @@ def test_a_cancelled_write_leaves_its_entity_as_it_was(app: Table, aio_stub: Any
         await aio_stub.come(2)
         return await cancelled(task)
 
-    assert history(asyncio.run(work()).history) == ["refused", "maybe"]
+    assert history_of_cancelled(asyncio.run(work())) == ["refused", "maybe"]
     assert doc.revision == 0
     with pytest.raises(NotLoaded):
         _ = doc.updated_at

@@ -9,7 +9,7 @@ import pytest
 
 from tablekit.errors import ConnectionFailed, InvalidResponse, ServiceError
 from tests.support.aio_stub import AWAITED_TRANSPORTS
-from tests.support.calls import Request, get, history, put, send
+from tests.support.calls import Request, get, history, history_of_cancelled, put, send
 from tests.support.stub import bad_checksum, closed, cut, error, lost, ok, page, unconnected
 
 ITEM = {
@@ -133,7 +133,7 @@ def test_a_write_that_is_cancelled_while_it_is_sent_carries_its_attempts(aio_stu
             await task
         return caught.value
 
-    assert history(asyncio.run(work()).history) == ["refused", "maybe"]
+    assert history_of_cancelled(asyncio.run(work())) == ["refused", "maybe"]
 
 
 @pytest.mark.parametrize("transport", AWAITED_TRANSPORTS)

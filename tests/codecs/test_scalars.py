@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 
 from tablekit.codecs.base import ValueProblem
+from tablekit.codecs.codegen import fast_decoder
 from tablekit.codecs.resolve import codec_for
 
 
@@ -143,3 +144,26 @@ def test_a_problem_never_shows_the_value():
         with pytest.raises(ValueProblem) as caught:
             call(value)
         assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "wire"),
+    [
+        (str, {"S": {}}),
+        (str, {"S": 1}),
+        (str, {"S": None}),
+        (bool, {"BOOL": "no"}),
+        (bool, {"BOOL": 1}),
+        (bool, {"BOOL": None}),
+        (bytes, {"B": "x"}),
+        (int, {"N": 1.5}),
+        (Decimal, {"N": 1.5}),
+        (set[str], {"SS": [1]}),
+    ],
+)
+def test_a_stored_value_of_the_wrong_kind_is_refused_on_the_fast_way_too(annotation, wire):
+    """What no engine answers becomes no value: the fast decoder gives up, and the careful one says why."""
+    with pytest.raises((TypeError, ValueError)):
+        fast_decoder(codec_for(annotation))(wire)
+    with pytest.raises(ValueProblem):
+        codec_for(annotation).decode(wire)

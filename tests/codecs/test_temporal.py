@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta, timezone
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from tablekit.codecs.base import ValueProblem
+from tablekit.codecs.codegen import fast_decoder
 from tablekit.codecs.resolve import codec_for
 
 UTC = timezone.utc
@@ -117,3 +120,43 @@ def test_stored_seconds_that_no_timedelta_holds_are_refused(text):
     """Too fine and too large a number of seconds are errors."""
     with pytest.raises(ValueProblem):
         codec_for(timedelta).decode({"N": text})
+
+
+OWN_FORM = "2024-01-31T09:30:00.250000Z"
+PIECES = [*"-+:.,;TtZz W0179\u0662\x00", "T", "2024-W01-1", "20240131", "093000.25", "+00", "+01:00", "24:00", "24:60"]
+NEAR_MISSES = st.builds(
+    lambda at, drop, piece, end: (OWN_FORM[:at] + piece + OWN_FORM[at + drop :])[:end],
+    st.integers(0, len(OWN_FORM)),
+    st.integers(0, 12),
+    st.sampled_from(["", *PIECES]),
+    st.sampled_from([26, 27, 28, 99]),
+)
+
+
+def careful(kind, wire):
+    """What the careful decoder gives, or that it refuses."""
+    try:
+        return codec_for(kind).decode(wire)
+    except ValueProblem:
+        return "refused"
+
+
+def fast(kind, wire):
+    """What the fast decoder gives, and the careful one where that gives up."""
+    try:
+        return fast_decoder(codec_for(kind))(wire)
+    except Exception:
+        return careful(kind, wire)
+
+
+@settings(max_examples=2_000, deadline=None)
+@given(NEAR_MISSES)
+@example("2024-01-01;00:00:00.000000Z")
+@example("2024-W01-1T00:00:00.000000Z")
+@example("2024-01-01T000000.00000000Z")
+@example("2024-01-01T00:00:00.0000+00")
+@example("2024-01-01T00:00:00.0000000")
+@example("2024-01-01T00:00:00.000000Z\0")
+def test_the_fast_decoder_reads_what_the_careful_one_reads(text):
+    """Other separators, weeks, cut fractions and texts of another end are not read in another way."""
+    assert fast(datetime, {"S": text}) == careful(datetime, {"S": text})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import sys
 from typing import Any
 
@@ -11,6 +12,9 @@ from tablekit import Capabilities
 from tests.faults.models import Doc, app
 
 ENDPOINT, TABLE, TRANSPORT, COLOUR = sys.argv[1:]
+
+# A shell starts what it runs in the background with interrupts ignored, and a child inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def loaded() -> Doc:

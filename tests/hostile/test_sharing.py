@@ -67,6 +67,14 @@ def test_a_query_runs_in_a_process_that_begins_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("begin", [app.batch, app.transaction, app.aio.batch, app.aio.transaction])
+def test_writes_in_hand_are_neither_copied_nor_pickled(twin: Callable[[Any], Any], begin: Callable[[], Any]) -> None:
+    """A second batch or transaction of the same rows would send them twice."""
+    with pytest.raises(TypeError, match="neither pickled nor copied"):
+        twin(begin())
+
+
+@pytest.mark.parametrize("twin", TWINS)
 def test_keys_are_equal_and_hash_alike(twin: Callable[[Any], Any]) -> None:
     """A key is its class and its values, wherever it comes from."""
     key = Document.key(workspace_id="acme", doc_id="d1")

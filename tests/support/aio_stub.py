@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Iterator
 from contextlib import AsyncExitStack
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -88,6 +89,8 @@ class _Response:
         self.url = url
         self.status_code = status
         self.headers = headers
+        # Older releases of aiobotocore read the headers from aiohttp's answer.
+        self.raw = SimpleNamespace(raw_headers=[(name.encode(), value.encode()) for name, value in headers.items()])
         self._body = body
 
     @property

@@ -40,3 +40,14 @@ def send(port: SyncPort, request: Request, table: str = "orders") -> Answer:
 def history(attempts: Any) -> list[str]:
     """The outcomes of attempts, as words."""
     return [attempt.outcome for attempt in attempts]
+
+
+def history_of_cancelled(raised: BaseException) -> list[str]:
+    """The outcomes of the attempts of a task that was cancelled.
+
+    Before Python 3.11 who awaits a task gets a CancelledError of his own, with the task's as its context.
+    """
+    while not hasattr(raised, "history"):
+        assert raised.__context__ is not None, "no attempts are told"
+        raised = raised.__context__
+    return history(raised.history)

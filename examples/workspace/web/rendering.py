@@ -65,7 +65,7 @@ def _marked_up(text: str, title: str = "") -> Markup:
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
-    return Markup(_markdown.renderer.render(tokens, _markdown.options, {}))  # noqa: S704  (the renderer escapes)
+    return Markup(_markdown.renderer.render(tokens, _markdown.options, {}))  # noqa: S704  (the renderer escapes)  # nosec B704
 
 
 def _moment(value: datetime) -> Markup:
