@@ -7,8 +7,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST_ARGS ?=
+WHEEL_TRANSPORTS ?= pynamodb
 
-.PHONY: help demo app needs test check bench docs wheel clean
+.PHONY: help demo app needs test check bench docs wheel audit compat clean
 .DELETE_ON_ERROR:
 
 help:
@@ -18,7 +19,9 @@ help:
 	@echo "make check   formatting, lint, types, layers"
 	@echo "make bench   the benchmarks"
 	@echo "make docs    build the documentation into docs/_build"
-	@echo "make wheel   build the wheel into dist, and try it in an environment of its own"
+	@echo "make wheel   build the wheel into dist, try it in an environment of its own, and run part of the tests there"
+	@echo "make audit   bandit, a build that is reproducible, and the wheel's bill of materials"
+	@echo "make compat  part of the tests with the oldest and the newest releases of what tablekit depends on"
 	@echo "make clean   remove what these made"
 
 demo: $(VENV)/.installed-demo
@@ -53,6 +56,15 @@ wheel: $(BIN)/python
 	$(BIN)/python -m venv build/wheel-env
 	build/wheel-env/bin/python -m pip --disable-pip-version-check install --quiet "$$(ls dist/*.whl)[local]"
 	cd build && wheel-env/bin/python ../.ci/try_wheel.py ../README.md
+	build/wheel-env/bin/python -m pip --disable-pip-version-check install --quiet --upgrade "pip>=25.1"
+	build/wheel-env/bin/python -m pip --disable-pip-version-check install --quiet "$$(ls dist/*.whl)[async,cursors,local]" --group wheel
+	build/wheel-env/bin/python .ci/test_wheel.py build/wheel-tests $(WHEEL_TRANSPORTS)
+
+audit:
+	$(BIN)/python .ci/audit.py dist
+
+compat: $(BIN)/python
+	$(BIN)/python .ci/compat/matrix.py
 
 clean:
 	rm -rf $(VENV) tests/node_modules docs/_build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,7 +2,8 @@
 
 It is run by the interpreter of an environment that holds the wheel with its extras, and what the tests need::
 
-    python .ci/test_wheel.py build/wheel-tests
+    python .ci/test_wheel.py build/wheel-tests                      # over three transports
+    python .ci/test_wheel.py build/wheel-tests pynamodb             # over one
 
 The tests are copied into that folder, since the tree's own settings put the tree first.
 """
@@ -13,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,14 +35,14 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def main(folder: Path) -> int:
+def main(folder: Path, transports: Sequence[str]) -> int:
     """Run the tests over each transport."""
     copied(folder)
     where = "import tablekit, sys; sys.exit(not tablekit.__file__.startswith(sys.prefix))"
     if subprocess.run([sys.executable, "-c", where], cwd=folder, check=False).returncode:
         print("WRONG: tablekit is not the one that is installed")
         return 1
-    for transport in TRANSPORTS:
+    for transport in transports:
         print(f"the wheel over the transport {transport}", flush=True)
         options = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile", "tablekit-quick", "-k", "not dynalite"]
         environment = os.environ | {"TABLEKIT_TEST_TRANSPORT": transport}
@@ -53,4 +55,4 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]).absolute()))
+    sys.exit(main(Path(sys.argv[1]).absolute(), sys.argv[2:] or TRANSPORTS))
