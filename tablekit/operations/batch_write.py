@@ -66,6 +66,21 @@ class _Outcome:
     reasons: Mapping[int, TablekitError] = attrs.field(factory=dict[int, TablekitError])
 
 
+class _Chunk:
+    """How far a chunk has come, for whoever interrupts the batch.
+
+    Attributes:
+        left: the rows that no answer has called written. sent: whether they are on their way. written: the others.
+    """
+
+    __slots__ = ("left", "sent", "written")
+
+    def __init__(self, left: Sequence[Written]) -> None:
+        self.left = left
+        self.sent = False
+        self.written: Sequence[Written] = ()
+
+
 class Batching:
     """Rows that are to be written, and what became of them.
 
@@ -99,6 +114,7 @@ class Batching:
         self.parallel = parallel
         self.closed = False
         self._pending: list[Written | Later] = []
+        self._chunks: list[_Chunk] = []
         self._failed = False
 
     def __len__(self) -> int:
@@ -162,11 +178,16 @@ class Batching:
         pending, self._pending = self._pending, []
         if not pending:
             return
+        self._chunks.clear()
+        writes: list[Any] = []
         try:
             writes = await self._last_writes(pending)
             outcomes = await (self._in_transactions(writes) if self.guarded else self._in_batches(writes))
-        except BaseException:
+        except BaseException as error:
             self.closed = True
+            if not isinstance(error, Exception):
+                # A cancelled task, Ctrl-C: its caller may want to know how far it came.
+                error.incomplete = self._interrupted(pending, writes)  # type: ignore[attr-defined]
             raise
         for outcome in outcomes:
             for row in outcome.written:
@@ -174,6 +195,21 @@ class Batching:
                 if isinstance(row.target, EntityBase) and has_hook(row.target, "after_write"):
                     await after_write(self.session, row.target, row.verb)
         self._report(outcomes, len(writes))
+
+    def _interrupted(self, pending: Sequence[Written | Later], writes: Sequence[Written]) -> BatchIncomplete:
+        """What a batch left undone that was ended from outside."""
+        if not writes:
+            left: list[Any] = [each.entity if isinstance(each, Later) else each.target for each in pending]
+            return BatchIncomplete("It was interrupted before anything was sent.", unprocessed=left)
+        unknown = [row for chunk in self._chunks if chunk.sent for row in chunk.left]
+        settled = {id(row) for chunk in self._chunks for row in chunk.written} | {id(row) for row in unknown}
+        rest = [row for row in writes if id(row) not in settled]
+        return BatchIncomplete(
+            f"It was interrupted: {len(rest)} of {len(writes)} rows were not written, and of {len(unknown)} it is not "
+            "known. .unprocessed and .unknown have them as they were given.",
+            unprocessed=[row.target for row in rest],
+            unknown=[row.target for row in unknown],
+        )
 
     async def _last_writes(self, pending: Sequence[Written | Later]) -> list[Any]:
         """One write for each row: the last one wins, and takes the later place."""
@@ -216,8 +252,13 @@ class Batching:
     async def _in_batches(self, rows: Sequence[Row]) -> list[_Outcome]:
         if self._held_back(rows):
             return []
-        calls = [self._send_chunk(chunk) for chunk in portions(rows)]
+        calls = [self._send_chunk(self._chunk(rows)) for rows in portions(rows)]
         return await self.session.gather(calls, self.parallel)
+
+    def _chunk(self, rows: Sequence[Written]) -> _Chunk:
+        chunk = _Chunk(rows)
+        self._chunks.append(chunk)
+        return chunk
 
     def _name(self, schema: EntitySchema) -> str:
         if schema.registry is self.session.registry:
@@ -236,8 +277,8 @@ class Batching:
                 return True
         return False
 
-    async def _send_chunk(self, rows: Sequence[Row]) -> _Outcome:
-        left = list(rows)
+    async def _send_chunk(self, chunk: _Chunk) -> _Outcome:
+        left: list[Any] = list(chunk.left)
         written: list[Row] = []
         maybe: set[int] = set()
         fruitless = 0
@@ -245,6 +286,7 @@ class Batching:
         while left:
             if self._failed:
                 return _given_back(written, left, maybe)
+            chunk.left, chunk.sent, chunk.written = left, True, written
             try:
                 answer = await self.session.send(request_of(left, self._name))
             except ServiceError as error:
@@ -259,6 +301,7 @@ class Batching:
             written += [row for row in left if id(row) not in kept] if kept else left
             fruitless = fruitless + 1 if len(rest) == len(left) else 0
             left = rest
+            chunk.left, chunk.sent, chunk.written = left, bool(maybe), written
             if left and (fruitless >= ATTEMPTS_WITHOUT_PROGRESS or not await self.session.rest(backoff(fruitless))):
                 return _given_back(written, left, maybe, [last] if last is not None else [])
         return _Outcome(written)
@@ -272,12 +315,12 @@ class Batching:
     # In transactions
 
     async def _in_transactions(self, steps: Sequence[Step]) -> list[_Outcome]:
-        calls = [self._transact(portion) for portion in _transactions(steps)]
+        calls = [self._transact(self._chunk(portion)) for portion in _transactions(steps)]
         return await self.session.gather(calls, self.parallel)
 
-    async def _transact(self, steps: Sequence[Step]) -> _Outcome:
+    async def _transact(self, chunk: _Chunk) -> _Outcome:
         """Write rows in one transaction; those that fail their guard are left out, and the rest is sent anew."""
-        left = list(steps)
+        left: list[Any] = list(chunk.left)
         refused: list[Step] = []
         errors: list[TablekitError] = []
         reasons: dict[int, TablekitError] = {}
@@ -285,9 +328,11 @@ class Batching:
             transaction = Transacting(self.session, self.session_of, retry_conflicts=ATTEMPTS_WITHOUT_PROGRESS)
             for step in left:
                 transaction.add(step)
+            chunk.left, chunk.sent = left, True
             try:
                 await transaction.commit()
             except TransactionCancelled as cancelled:
+                chunk.sent = False
                 failed = {reason.index: reason.error or cancelled for reason in cancelled.failed}
                 errors += failed.values()
                 reasons.update(
@@ -310,6 +355,7 @@ class Batching:
                 reasons.update((id(step), error) for step in left)
                 return _Outcome((), [*refused, *left], errors=[*errors, error], reasons=reasons)
             else:
+                chunk.left, chunk.sent, chunk.written = (), False, left
                 # The transaction has settled the entities itself.
                 return _Outcome((), refused, errors=errors, reasons=reasons)
         return _Outcome((), [*refused, *left], errors=errors, reasons=reasons)

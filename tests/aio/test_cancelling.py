@@ -11,7 +11,7 @@ import pytest
 from tablekit import Capabilities, NotLoaded, Table
 from tablekit.operations.binding import Binding, bound_to
 from tests.support.aio_stub import AWAITED_TRANSPORTS
-from tests.support.calls import history_of_cancelled
+from tests.support.calls import history_of_cancelled, told_by_cancelled
 from tests.support.models import Comment, Document, Workspace
 from tests.support.models import app as workspace_app
 from tests.support.stub import error, ok
@@ -84,6 +84,25 @@ def test_a_cancelled_batch_ends_all_its_requests(app: Table, aio_stub: Any) -> N
     assert {doc.revision for doc in docs} == {0}
 
 
+@pytest.mark.parametrize(("answered", "parallel", "unknown"), [(0, 1, 25), (1, 1, 25), (1, 3, 75), (2, 2, 50)])
+def test_a_cancelled_batch_says_what_is_left(
+    app: Table, aio_stub: Any, answered: int, parallel: int, unknown: int
+) -> None:
+    """Of the rows that were on their way nothing is known; those that were not sent are named as they were given."""
+    aio_stub.always("BatchWriteItem", ok({"UnprocessedItems": {}}))
+    aio_stub.answered = answered
+    docs = [Document(workspace_id="acme", doc_id=f"{number}", title="x") for number in range(100)]
+
+    async def work() -> Any:
+        task = asyncio.create_task(app.aio.batch_write(docs, unversioned=True, parallel=parallel))
+        await aio_stub.come(answered + parallel)
+        return await cancelled(task)
+
+    left = told_by_cancelled(asyncio.run(work()), "incomplete")
+    assert (len(left.unknown), len(left.unprocessed)) == (unknown, 100 - unknown - 25 * answered)
+    assert {id(doc) for doc in (*left.unknown, *left.unprocessed)} <= {id(doc) for doc in docs}
+
+
 def test_a_cancelled_transaction_is_unknown_and_can_be_resumed(app: Table, aio_stub: Any) -> None:
     """It keeps its token and its body, and asking again settles it."""
     aio_stub.always("TransactWriteItems", ok())
@@ -138,8 +157,16 @@ def test_no_more_requests_are_under_way_than_asked_for(app: Table, aio_stub: Any
     """A reader or writer of many rows keeps to its number of requests at once."""
     aio_stub.always("BatchWriteItem", ok({"UnprocessedItems": {}}))
     aio_stub.always("Scan", pages)
+    aio_stub.answered = 0
 
-    asyncio.run(work(app))
+    async def whole() -> None:
+        task = asyncio.ensure_future(work(app))
+        await aio_stub.come(3)  # they wait for their answers, so that all are under way at once
+        await asyncio.sleep(0.02)
+        aio_stub.answered = None
+        await task
+
+    asyncio.run(whole())
     assert (aio_stub.most, aio_stub.arrived >= 8) == (3, True)
 
 

@@ -43,11 +43,16 @@ def history(attempts: Any) -> list[str]:
 
 
 def history_of_cancelled(raised: BaseException) -> list[str]:
-    """The outcomes of the attempts of a task that was cancelled.
+    """The outcomes of the attempts of a task that was cancelled."""
+    return history(told_by_cancelled(raised, "history"))
+
+
+def told_by_cancelled(raised: BaseException, name: str) -> Any:
+    """What an attribute of the error of a cancelled task tells.
 
     Before Python 3.11 who awaits a task gets a CancelledError of his own, with the task's as its context.
     """
-    while not hasattr(raised, "history"):
-        assert raised.__context__ is not None, "no attempts are told"
+    while not hasattr(raised, name):
+        assert raised.__context__ is not None, f"no {name} is told"
         raised = raised.__context__
-    return history(raised.history)
+    return getattr(raised, name)
