@@ -29,7 +29,7 @@ from tablekit.operations.direct import (
 )
 from tablekit.operations.direct_capture import Place, tables_of
 from tablekit.operations.direct_proxy import ProxyExchange, proxies_for, trusted_certificates
-from tablekit.operations.direct_retry import pause, retry_cost
+from tablekit.operations.direct_retry import Retries
 from tablekit.operations.http_pool import Reply, Unsent, tls_context
 from tablekit.operations.loops import PerLoop
 from tablekit.operations.process import Process
@@ -80,22 +80,18 @@ class AioDirectPort(AwaitingPort):
         return await self._repeat(sending, table)
 
     async def _repeat(self, sending: _Sending, table: str) -> dict[str, Any]:
-        most, taken = self.settings.max_attempts, 0
-        for number in range(1, most + 1):
+        retries = Retries(self.settings.max_attempts)
+        while True:
             way = self._learner.known(sending.tables)
             if way is None:
                 way = await asyncio.to_thread(self._learner.learn, sending.tables)
-            ended = await sending.attempt(way, f"attempt={number}; max={most}")
-            quota = way.lines.quota
+            ended = await sending.attempt(way, retries.begin())
             if not isinstance(ended, _Failure):
-                quota.give_back(taken or 1)
-                ended["ResponseMetadata"]["RetryAttempts"] = number - 1
-                return ended
-            taken = retry_cost(timeout=ended.timeout)
-            if not ended.retryable or number == most or not quota.take(taken):
+                return retries.succeeded(ended, way.lines.quota)
+            pause = retries.pause_after(ended, way.lines.quota)
+            if pause is None:
                 raise ended.error(sending.call, table) from ended.cause
-            await self.sleep(pause(number, ended.code))
-        raise AssertionError("the last attempt returns or raises")
+            await self.sleep(pause)
 
 
 class _OpenCall(Call):

@@ -25,7 +25,7 @@ from tablekit.errors import RequestError, TablekitError
 from tablekit.operations.attempts import ONCE, Call, classify_answer, classify_exception
 from tablekit.operations.direct_capture import Place, capture, register_capture, tables_of
 from tablekit.operations.direct_proxy import ProxyExchange, proxies_for, trusted_certificates
-from tablekit.operations.direct_retry import Quota, is_retryable, pause, retry_cost
+from tablekit.operations.direct_retry import Quota, Retries, is_retryable
 from tablekit.operations.errors_map import (
     attach_history,
     error_of_response,
@@ -118,20 +118,17 @@ class DirectPort(SyncPort):
         body = encode_body(wire)
         tables = tables_of(wire)
         invocation = str(uuid.uuid4())
-        taken = 0
-        for number in range(1, self.settings.max_attempts + 1):
+        retries = Retries(self.settings.max_attempts)
+        while True:
             keys = lines.keys()
             route = lines.route(tables, keys)
-            ended = _attempt(call, route, keys, invocation, f"attempt={number}; max={self.settings.max_attempts}", body)
+            ended = _attempt(call, route, keys, invocation, retries.begin(), body)
             if not isinstance(ended, _Failure):
-                lines.quota.give_back(taken or 1)
-                ended["ResponseMetadata"]["RetryAttempts"] = number - 1
-                return ended
-            taken = retry_cost(timeout=ended.timeout)
-            if not ended.retryable or number == self.settings.max_attempts or not lines.quota.take(taken):
+                return retries.succeeded(ended, lines.quota)
+            pause = retries.pause_after(ended, lines.quota)
+            if pause is None:
                 raise ended.error(call, table) from ended.cause
-            self._sleep(pause(number, ended.code))
-        raise AssertionError("the last attempt returns or raises")
+            self._sleep(pause)
 
 
 class _Failure(NamedTuple):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import random
 import threading
-from typing import Final
+from typing import Any, Final, Protocol
 
-__all__ = ["Quota", "is_retryable", "pause", "retry_cost"]
+__all__ = ["Quota", "Retries", "is_retryable", "pause", "retry_cost"]
 
 _TRANSIENT_STATUS: Final = frozenset({500, 502, 503, 504})
 _THROTTLES: Final = frozenset(
@@ -81,3 +81,55 @@ class Quota:
             return
         with self._lock:
             self._left = min(_CAPACITY, self._left + amount)
+
+
+class Failed(Protocol):
+    """How an attempt failed."""
+
+    @property
+    def retryable(self) -> bool:
+        """Whether another attempt is worth it."""
+        ...
+
+    @property
+    def code(self) -> str:
+        """Why it failed."""
+        ...
+
+    @property
+    def timeout(self) -> bool:
+        """Whether it took too long."""
+        ...
+
+
+class Retries:
+    """The attempts of one call: whether another one follows, and when. Whoever sends does the waiting.
+
+    Parameters:
+        most: how many attempts there are.
+    """
+
+    __slots__ = ("_most", "_number", "_taken")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._number = 0
+        self._taken = 0
+
+    def begin(self) -> str:
+        """Count an attempt; gives what its ``amz-sdk-request`` header says."""
+        self._number += 1
+        return f"attempt={self._number}; max={self._most}"
+
+    def succeeded(self, body: dict[str, Any], quota: Quota) -> dict[str, Any]:
+        """The answer, with the number of retries in it as botocore has it."""
+        quota.give_back(self._taken or 1)
+        body["ResponseMetadata"]["RetryAttempts"] = self._number - 1
+        return body
+
+    def pause_after(self, failure: Failed, quota: Quota) -> float | None:
+        """The seconds to wait before the next attempt; None when there is none."""
+        self._taken = retry_cost(timeout=failure.timeout)
+        if not failure.retryable or self._number >= self._most or not quota.take(self._taken):
+            return None
+        return pause(self._number, failure.code)

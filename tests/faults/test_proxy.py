@@ -22,7 +22,7 @@ from botocore.retries.standard import ExponentialBackoff
 
 from tablekit import Capabilities, TablekitError, WriteOutcomeUnknown
 from tablekit.errors import BatchIncomplete
-from tablekit.operations import async_direct, batch_get, direct_retry
+from tablekit.operations import batch_get, direct_retry
 from tablekit.operations.binding import aio_port_of
 from tablekit.operations.direct import DirectPort
 from tablekit.operations.transport import Settings, SyncPort
@@ -45,7 +45,7 @@ def at_once():
         patch.setattr(ExponentialBackoff, "delay_amount", lambda *_: 0)
         patch.setattr(botocore.retries.quota.RetryQuota, "acquire", lambda *_: True)
         patch.setattr(direct_retry.Quota, "take", lambda *_: True)
-        patch.setattr(async_direct, "pause", lambda *_: 0)
+        patch.setattr(direct_retry, "pause", lambda *_: 0)
         patch.setattr(batch_get, "backoff", lambda *_: 0)
         yield
 

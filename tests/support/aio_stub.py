@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 from botocore.retries.standard import ExponentialBackoff
 
-from tablekit.operations import async_direct
+from tablekit.operations import direct_retry
 from tablekit.operations.async_direct import AioDirectPort
 from tablekit.operations.async_transport import AioPort, AwaitingPort
 from tablekit.operations.settings import Settings
@@ -121,6 +121,6 @@ def aio_stub(quick_retries: None) -> Iterator[AioStub]:
     """A scripted DynamoDB for awaited requests, without pauses between attempts."""
     with (
         patch.object(ExponentialBackoff, "delay_amount", lambda _self, _context: 0),
-        patch.object(async_direct, "pause", lambda _number, _code: 0),
+        patch.object(direct_retry, "pause", lambda _number, _code: 0),
     ):
         yield AioStub()
