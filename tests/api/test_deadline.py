@@ -12,7 +12,15 @@ from typing import Any
 
 import pytest
 
-from tablekit import BatchIncomplete, DeadlineExceeded, Table, Throttled, TransactionCancelled, WriteOutcomeUnknown
+from tablekit import (
+    BatchIncomplete,
+    Capabilities,
+    DeadlineExceeded,
+    Table,
+    Throttled,
+    TransactionCancelled,
+    WriteOutcomeUnknown,
+)
 from tablekit.operations import deadline as deadlines
 from tests.support.flag_models import AppFlags
 from tests.support.flag_models import app as flag_app
@@ -56,14 +64,14 @@ def hole(arrived: list[socket.socket]) -> Iterator[dict[str, Any]]:
 @pytest.fixture(params=TRANSPORTS)
 def app(hole: dict[str, Any], request: pytest.FixtureRequest) -> Iterator[Table]:
     """The workspace app on that engine, by each transport."""
-    with workspace_app.bound(name="t", transport=request.param, **hole) as app:
+    with workspace_app.bound(name="t", transport=request.param, capabilities=Capabilities(), **hole) as app:
         yield app
 
 
 @pytest.fixture
 def stubbed(stub: StubTransport) -> Iterator[StubTransport]:
     """The workspace app on a scripted DynamoDB."""
-    with workspace_app.bound(name="t", port=stub.port()):
+    with workspace_app.bound(name="t", port=stub.port(), capabilities=Capabilities()):
         yield stub
 
 
@@ -256,7 +264,7 @@ def test_an_abandoned_call_is_not_sent_again(hole: Any, arrived: list[socket.soc
 
 def test_a_reader_without_time_does_not_spoil_the_cache(stub: StubTransport, clock: Clock) -> None:
     """One caller's deadline is no failed read for the others: the next one reads."""
-    with flag_app.bound(name="t", port=stub.port()):
+    with flag_app.bound(name="t", port=stub.port(), capabilities=Capabilities()):
         with flag_app.deadline(seconds=1):
             clock.now += 2
             hasty = AppFlags.get()
