@@ -79,6 +79,25 @@ def test_nobody_writes_without_having_joined(client: httpx.Client) -> None:
         assert post(client, path, title="x", body="x", status="draft", revision="1").status_code == 403
 
 
+def test_who_is_refused_is_told_where_to_join(client: httpx.Client) -> None:
+    """The page of the refusal links to the one that ends it."""
+    refused = post(client, "/w/notes/new", title="x", status="draft").text
+    assert 'href="/w/notes/join"' in refused
+
+
+def test_comments_of_html_in_a_document_are_left_out(client: httpx.Client) -> None:
+    """A remark to who edits the file is no text of the page; in a block of code it is."""
+    join(client, "remarks@example.com")
+    body = "<!-- a remark -->\n\nSome text.\n\n```\n<!-- code -->\n```\n"
+    there = post(client, "/w/notes/new", title="Remarks", body=body, status="draft").headers["location"]
+
+    page = client.get(there).text
+
+    assert "Some text." in page
+    assert "a remark" not in page
+    assert "&lt;!-- code --&gt;" in page
+
+
 def test_signing_in_takes_the_code_that_joining_gave(client: httpx.Client) -> None:
     """Another code is refused, and so is an address that nobody has."""
     code = join(client, "signs@example.com")

@@ -30,7 +30,7 @@ from tablekit import (
     WriteOutcomeUnknown,
 )
 
-__all__ = ["HANDLERS", "NotFound", "failed"]
+__all__ = ["HANDLERS", "MembersOnly", "NotFound", "failed"]
 
 ANSWERS: Final[dict[type[Exception], tuple[int, str, str]]] = {
     ItemNotFound: (404, "There is no such thing", "It may have been removed, or the address has a slip in it."),
@@ -68,6 +68,18 @@ class NotFound(HTTPException):
         super().__init__(404, f"There is no {what} here. It may have been removed, or the address has a slip in it.")
 
 
+class MembersOnly(HTTPException):
+    """Only members of a workspace may do this.
+
+    Parameters:
+        way: the address of the page where one joins it.
+    """
+
+    def __init__(self, way: str) -> None:
+        super().__init__(403, "Only members of this workspace write in it. Join it, or sign in, and try again.")
+        self.way = way
+
+
 def failed(request: Request, error: Exception) -> HTMLResponse:
     """The page of a failure."""
     found = next(cls for cls in type(error).__mro__ if cls in ANSWERS)
@@ -83,9 +95,10 @@ def _page(
     *,
     name: str = "",
     headers: Mapping[str, str] | None = None,
+    way: str = "",
 ) -> HTMLResponse:
     waiting = {"Retry-After": "2"} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
-    values: dict[str, Any] = {"code": status, "title": title, "remedy": remedy, "failure": name}
+    values: dict[str, Any] = {"code": status, "title": title, "remedy": remedy, "failure": name, "way": way}
     return render(request, "error.html", status=status, headers={**waiting, **(headers or {})}, **values)
 
 
@@ -97,7 +110,8 @@ async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     title = HTTPStatus(error.status_code).phrase
     remedy = error.detail if error.detail != title else "The address has a slip in it, or the page is gone."
-    return _page(request, error.status_code, title, remedy, headers=error.headers)
+    way = error.way if isinstance(error, MembersOnly) else ""
+    return _page(request, error.status_code, title, remedy, headers=error.headers, way=way)
 
 
 HANDLERS: Final[dict[Any, ExceptionHandler]] = {HTTPException: _refused, **dict.fromkeys(ANSWERS, _failed)}

@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from examples.workspace.models import AppFlags, Member, Workspace
-from examples.workspace.web.errors import NotFound
+from examples.workspace.web.errors import MembersOnly, NotFound
 from examples.workspace.web.handling import Form, notice, see
-from examples.workspace.web.rendering import render
+from examples.workspace.web.rendering import path, render
 from tablekit import ItemExists
 
 __all__ = ["Person", "checked", "enrol", "join", "must_be_member", "show", "sign_in", "sign_out", "signed_in"]
@@ -42,7 +42,7 @@ def must_be_member(request: Request, workspace_id: str) -> Person:
     """Who has signed in; anybody else is refused."""
     person = signed_in(request, workspace_id)
     if person is None:
-        raise HTTPException(403, "Only members of this workspace write in it. Join it, or sign in, and try again.")
+        raise MembersOnly(path("w", workspace_id, "join"))
     return person
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from enum import Enum
@@ -20,6 +21,7 @@ from examples.workspace.web.security import token_of
 
 __all__ = ["path", "render", "shown"]
 
+_COMMENT = re.compile(r"<!--[^>]*-->\n?")
 # This preset passes no HTML through and makes no link of a javascript: address; images would be another site's.
 _markdown = MarkdownIt("js-default").disable("image")
 _templates = Environment(
@@ -58,8 +60,14 @@ def path(*parts: str, **query: Any) -> str:
 
 
 def _marked_up(text: str, title: str = "") -> Markup:
-    """A document's Markdown, whose headings stand below the page's own; one that repeats the title is left out."""
+    """A document's Markdown, whose headings stand below the page's own.
+
+    A heading that repeats the title is left out, and so are paragraphs that are comments of HTML.
+    """
     tokens = _markdown.parse(text)
+    for at in reversed([at for at, token in enumerate(tokens) if _COMMENT.fullmatch(token.content)]):
+        if tokens[at - 1].type == "paragraph_open":
+            del tokens[at - 1 : at + 2]
     if len(tokens) > 2 and tokens[0].tag == "h1" and tokens[1].content == title:
         del tokens[:3]
     for token in tokens:
