@@ -1,0 +1,88 @@
+"""Look again at the mutants that mutmut left alive: run all chosen tests on each, in a process that imports them anew.
+
+mutmut imports the tests once, and forks for each mutant. What a test module does when it is imported, and defining
+entities is most of what tablekit does, has then been done by the code as it was. Here each mutant has a process that
+has imported neither tablekit nor the tests; only what both stand on is imported beforehand, to be quick.
+
+    python .ci/survivors.py build/mutation/tree/mutants 2 tests/definition
+
+prints a line for each that is still alive, and the count of each kind.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+LIMIT_SECONDS = 120
+NAMED = {1: "noticed", 0: "alive", 33: "no test", 36: "too slow", 24: "too slow", 34: "skipped"}
+
+
+def codes(tree: Path) -> dict[str, int]:
+    """Each mutant's exit code of mutmut's own run."""
+    found: dict[str, int] = {}
+    for meta in sorted(tree.glob("tablekit/**/*.meta")):
+        found.update(
+            {key: code for key, code in json.loads(meta.read_text())["exit_code_by_key"].items() if code is not None}
+        )
+    return found
+
+
+def run_tests(name: str, tree: Path, tests: list[str]) -> None:
+    """Run the tests with that mutant in this process, which ends with their exit code."""
+    os.environ["MUTANT_UNDER_TEST"] = name
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    signal.alarm(LIMIT_SECONDS)
+    import pytest
+
+    options = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-profile=tablekit-quick", "--no-header"]
+    options += ["-k", "not dynalite and not linear_time", "-W", "ignore"]
+    os._exit(int(pytest.main([*options, *tests])))
+
+
+def main() -> None:
+    """Run all, and print what stays alive."""
+    tree, jobs, tests = Path(sys.argv[1]).resolve(), int(sys.argv[2]), sys.argv[3:]
+    os.chdir(tree)
+    sys.path.insert(0, str(tree))
+    os.environ["CI"] = "1"
+    import attr  # noqa: F401  (imported here for the processes to come, which copy it)
+    import attrs  # noqa: F401
+    import boto3  # noqa: F401
+    import hypothesis.strategies  # noqa: F401
+    import pydantic  # noqa: F401
+    import pytest  # noqa: F401
+    from mutmut.mutation import trampoline  # noqa: F401
+
+    first = codes(tree)
+    counts = collections.Counter(NAMED.get(code, "noticed") for code in first.values())
+    print("mutmut:", dict(counts), flush=True)
+    todo = [name for name, code in first.items() if NAMED.get(code) in ("alive", "no test")]
+    running: dict[int, str] = {}
+    alive: list[str] = []
+    begun = time.monotonic()
+    while todo or running:
+        while todo and len(running) < jobs:
+            name = todo.pop()
+            pid = os.fork()
+            if pid == 0:
+                run_tests(name, tree, tests)
+            running[pid] = name
+        pid, status = os.wait()
+        name = running.pop(pid)
+        if os.waitstatus_to_exitcode(status) == 0:
+            alive.append(name)
+            print("alive", name, flush=True)
+    noticed = len(first) - len(alive) - counts["skipped"]
+    print(f"{noticed} of {len(first)} noticed, {noticed / max(1, len(first)):.1%}, {time.monotonic() - begun:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
