@@ -15,7 +15,7 @@ from tablekit.errors import RequestError
 from tablekit.expressions.actions import Action
 from tablekit.expressions.conditions import Condition
 from tablekit.operations.driver import run
-from tablekit.operations.put import key_for, loaded_version
+from tablekit.operations.put import constant_key, key_for, loaded_version
 from tablekit.operations.session import SessionSource, session_for
 from tablekit.operations.steps import (
     Step,
@@ -211,7 +211,7 @@ class TransactionBase:
 
     def check(
         self,
-        target: EntityBase | KeyBase[Any],
+        target: EntityBase | KeyBase[Any] | type[EntityBase],
         condition: Condition | None = None,
         *,
         guard: bool = True,
@@ -220,11 +220,17 @@ class TransactionBase:
         """Cancel the transaction unless a row is there, of its class, and the condition holds of it.
 
         Parameters:
-            target: a key, or an entity, whose row must still have the version that was loaded.
-            condition: what else must hold. guard: ask for the class. version: for a key, the version to ask for.
+            target: a key; an entity, whose row must still have the version that was loaded; or a class whose key is
+                constant, such as a singleton, of which the stored row is asked: it must be there, and hold the
+                attributes that the condition names.
+            condition: what else must hold. guard: ask for the class. version: for a key or a class, the version to
+                ask for.
         """
         if isinstance(target, KeyBase):
             schema, key, types = target.schema, target.item, target.schema.types
+        elif isinstance(target, type):
+            schema = schema_of(target)
+            key, types = constant_key(schema), schema.types
         else:
             schema = schema_of(target)
             key, types = key_for(target, schema), schema.own_types

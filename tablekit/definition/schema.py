@@ -322,7 +322,8 @@ class EntitySchema:
         version, created_at, updated_at, ttl: the managed fields, or None.
         mutable: the fields whose values can change in place. subclasses: schemas of registered subclasses.
         internal: whether reads that name no class leave its rows out, as those of a counter.
-        refusal: why queries, batches and transactions do not take the class; None where they do.
+        refusal: why queries, batches and writes of transactions do not take the class; None where they do.
+        creating: what makes a row that is missing, for messages.
     """
 
     def __init__(
@@ -369,6 +370,7 @@ class EntitySchema:
         self.compiled: dict[str, Any] = {}
         self.internal = False
         self.refusal: str | None = None
+        self.creating = "Create it first"
 
     @property
     def own_types(self) -> tuple[str, ...]:

@@ -181,7 +181,7 @@ class WritePlan:
         if expected.requires:
             pk, sk = self.schema.registry.plain_key(self.key)
             return ItemNotFound(
-                f"{expected.verb} of {self.where}: there is no row under the key. Create it first"
+                f"{expected.verb} of {self.where}: there is no row under the key. {self.schema.creating}"
                 + (", or say upsert=True." if expected.verb == "update" else "."),
                 entity=self.schema.name,
                 pk=pk,

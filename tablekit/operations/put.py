@@ -23,6 +23,7 @@ __all__ = [
     "check_owners",
     "check_version",
     "conditional",
+    "constant_key",
     "is_loaded",
     "key_for",
     "loaded_version",
@@ -251,6 +252,18 @@ def key_for(entity: EntityBase, schema: EntitySchema) -> Item:
         return dict(stored)
     before = _loaded_key_fields(own, schema) if BASE in own else {}
     return schema.key_of({**own, **before} if before else own)
+
+
+def constant_key(schema: EntitySchema) -> Item:
+    """The key of a class that has only one. Raises `RequestError` for a class of many rows."""
+    if schema.internal and schema.refusal is not None:
+        raise RequestError(schema.refusal)
+    if schema.key_fields:
+        names = ", ".join(f"{name}=..." for key in schema.keys for name in key.names)
+        raise RequestError(
+            f"{schema.name} has many rows, and the class is not one of them; give {schema.name}.key({names})."
+        )
+    return schema.key_of({})
 
 
 def managed_values(schema: EntitySchema, own: Mapping[str, Any], now: datetime, *, fresh: bool) -> dict[str, Any]:

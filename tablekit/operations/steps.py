@@ -96,7 +96,8 @@ class Step:
         returning: str | None = None,
         touched: frozenset[str] = frozenset(),
     ) -> None:
-        if schema.refusal is not None:
+        # A singleton is not one row of many, and still a row that others may depend on.
+        if schema.refusal is not None and (verb != "check" or schema.internal):
             raise RequestError(schema.refusal)
         self.verb = verb
         self.schema = schema

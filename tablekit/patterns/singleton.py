@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from typing_extensions import Self, dataclass_transform
 
@@ -123,6 +123,7 @@ class Singleton(EntityBase, root=True):
                     item.factory if callable(item.factory) else _no_version if item.kind == "version" else _none
                 )
         schema.refusal = _refusal(cls.__name__)
+        schema.creating = f"{cls.__name__}.ensure() writes the safe values"
         cls.__cache__ = Cache(cls, read)
         cls.__table__ = schema.registry
 
@@ -172,6 +173,8 @@ class Singleton(EntityBase, root=True):
         is still the one that is known; when another writer was first it is tried again. A missing row is created,
         with the safe values in the other fields.
 
+        There is no ``condition=``: whether to write is for `edit` to say, whose function raises what it likes.
+
         Raises `RequestError` for a field that is not there, `EncodeError`, `WrongEntityType`, `VersionConflict` when
         other writers were first each time, `WriteOutcomeUnknown`.
         """
@@ -185,7 +188,7 @@ class Singleton(EntityBase, root=True):
             change: is given a fresh copy; it changes it, or returns another. After a lost race it is called again,
                 with the newer values, so it must have no other effects.
 
-        Raises what `update` raises, and what `change` raises.
+        Raises what `update` raises, and what `change` raises; then nothing is written.
         """
         return run(writing.edit(_session(cls), cls, change))
 
@@ -266,22 +269,24 @@ class Singleton(EntityBase, root=True):
     def _seen(self) -> Seen | None:
         return self.__dict__.get(SEEN)
 
-    # What a singleton is not
+    # What a singleton is not. Type checkers see no such names, and so find these calls; at run time they are refused.
 
-    @classmethod
-    def query(cls, *_: Any, **__: Any) -> NoReturn:
-        """Refused: a singleton is read by its key."""
-        raise _refused(cls, "query")
+    if not TYPE_CHECKING:
 
-    @classmethod
-    def scan(cls, *_: Any, **__: Any) -> NoReturn:
-        """Refused: a singleton is read by its key."""
-        raise _refused(cls, "scan")
+        @classmethod
+        def query(cls, *_: Any, **__: Any) -> None:
+            """Refused: a singleton is read by its key."""
+            raise _refused(cls, "query")
 
-    @classmethod
-    def key(cls, *_: Any, **__: Any) -> NoReturn:
-        """Refused: the key is a constant, and batches and transactions are for entities."""
-        raise _refused(cls, "key")
+        @classmethod
+        def scan(cls, *_: Any, **__: Any) -> None:
+            """Refused: a singleton is read by its key."""
+            raise _refused(cls, "scan")
+
+        @classmethod
+        def key(cls, *_: Any, **__: Any) -> None:
+            """Refused: the key is a constant, and batches are for entities."""
+            raise _refused(cls, "key")
 
 
 def _no_version() -> int:
@@ -299,8 +304,8 @@ def _session(cls: type[Singleton]) -> Session:
 def _refusal(name: str) -> str:
     return (
         f"{name} is a singleton, one row under a constant key: it is read by GetItem, {name}.get(), or load() past the "
-        "cache, and changed by update() and edit(). Queries, scans, batches and transactions are for rows of which "
-        "there are several: those are an Entity."
+        f"cache, and changed by update() and edit(). A transaction can check it, tx.check({name}, condition), and does "
+        "not write it. Queries, scans and batches are for rows of which there are several: those are an Entity."
     )
 
 

@@ -126,6 +126,11 @@ class _Change:
             known = [each.name for each in self.schema.fields if each.given]
             close = difflib.get_close_matches(name, known, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else f" It has: {', '.join(known)}."
+            if isinstance(value, Condition):
+                hint = (
+                    f" update takes no condition: decide in a function, and let it raise, "
+                    f"{self.schema.name}.edit(...); it works on the row as it is, or on the safe values."
+                )
             raise RequestError(f"{self.schema.name} has no field {name!r}.{hint}")
         guard = self.cls.__guards__.get(name)
         # The validators of the class, and its refusal of what tablekit keeps.

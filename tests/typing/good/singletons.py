@@ -33,6 +33,10 @@ class PageViews(ShardedCounter, table=app, pk="COUNTER#views#{page}", shards=4):
     """Views."""
 
 
+with app.transaction() as tx:
+    tx.check(AppFlags, AppFlags.signup == True)  # noqa: E712  (an expression)
+
+
 def change(flags: AppFlags) -> None:
     """A change in place."""
     flags.limit += 1

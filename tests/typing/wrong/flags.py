@@ -24,6 +24,8 @@ def change(flags: AppFlags) -> None:
 
 AppFlags(sign_up=True)  # E: call-arg | reportCallIssue
 AppFlags.signup.set(3)  # E: arg-type | reportArgumentType
+AppFlags.query()  # E: attr-defined | reportAttributeAccessIssue
+AppFlags.key()  # E: attr-defined | reportAttributeAccessIssue
 AppFlags.edit(lambda flags: flags.limit)  # E: arg-type,return-value | reportArgumentType
 
 
