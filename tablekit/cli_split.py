@@ -17,6 +17,7 @@ from tablekit.tools import split_scan as scans
 from tablekit.tools.export_source import SUMMARY
 from tablekit.tools.own_table import entity_of
 from tablekit.tools.scanning import ScanPlan
+from tablekit.tools.split_parquet import need_pyarrow
 from tablekit.tools.split_plan import safe_name
 
 __all__ = ["split"]
@@ -72,6 +73,8 @@ def _work(context: Context, app: Table, source: Path, out: Path, options: dict[s
         if options["dry_run"]:
             _announce_scan(app, options)
             return 0
+        if options["kind"] == "parquet":
+            need_pyarrow()  # before units are spent
         source = _scan(app, out, options)
     if options["to_table"]:
         code = _lift(context, app, source, out, options)

@@ -19,7 +19,19 @@ LAYERS = (
     ("operations",),
     ("api",),
     ("patterns", "aio"),
-    ("tools", "cli", "cli_adopt", "cli_context", "cli_live", "cli_reads", "cli_split", "_engine", "local", "testing"),
+    (
+        "tools",
+        "__main__",
+        "cli",
+        "cli_adopt",
+        "cli_context",
+        "cli_live",
+        "cli_reads",
+        "cli_split",
+        "_engine",
+        "local",
+        "testing",
+    ),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 TO_THE_NETWORK = {"transport", "clients", "errors_map", "attempts", "async_transport", "direct", "direct_proxy"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 from tablekit._types import KeyType
@@ -162,7 +163,7 @@ class KeyBuilder:
             )
         pk = self._side(name, index, "index_pk", index.pk, declared.pk, own)
         sk = self._side(name, index, "index_sk", index.sk, declared.sk, own)
-        when, uses = self._when(name, declared)
+        when, uses, condition = self._when(name, declared)
         if when is not None and not any(key.written for key in (*pk, *sk)):
             raise wrong(
                 self._cls,
@@ -170,7 +171,7 @@ class KeyBuilder:
                 "that could be left out. Set the field to None to leave the index, or leave when= out.",
                 name,
             )
-        return IndexKeySchema(name, index, pk, sk, when, uses)
+        return IndexKeySchema(name, index, pk, sk, when, uses, condition)
 
     def _side(
         self,
@@ -290,13 +291,14 @@ class KeyBuilder:
 
     # Sparse indexes
 
-    def _when(self, name: str, declared: IndexKeyDeclaration) -> tuple[When | None, tuple[str, ...]]:
+    def _when(self, name: str, declared: IndexKeyDeclaration) -> tuple[When | None, tuple[str, ...], str]:
+        """The predicate of `when`, the fields that it reads, and what it says in words."""
         when: Any = declared.when
         uses: Any = (declared.uses,) if isinstance(declared.uses, str) else tuple(declared.uses)
         if when is None:
             if uses:
                 raise wrong(self._cls, "has uses= without when=. Leave it out.", name)
-            return None, ()
+            return None, (), ""
         if callable(when):
             if not uses:
                 raise wrong(
@@ -305,12 +307,13 @@ class KeyBuilder:
                     name,
                 )
             check_known(self._cls, name, uses, self._fields)
-            return _Predicate(when, uses), uses
+            return _Predicate(when, uses), uses, f"a function of {', '.join(uses)} holds"
         if not is_a(when, Mapping) or not when:
             raise wrong(self._cls, "when= is neither {field: value} nor a function. Give one, or leave it out.", name)
         check_known(self._cls, name, tuple(when), self._fields)
         wanted = {field: self._wanted(name, self._fields[field], value) for field, value in when.items()}
-        return (lambda values: all(values.get(field) in among for field, among in wanted.items())), tuple(wanted)
+        said = " and ".join(_said(self._fields[field], among) for field, among in wanted.items())
+        return (lambda values: all(values.get(field) in among for field, among in wanted.items())), tuple(wanted), said
 
     def _wanted(self, name: str, item: FieldSchema, value: Any) -> tuple[Any, ...]:
         """The values of a field for which `when` holds; a collection stands for each of its members."""
@@ -329,6 +332,14 @@ class KeyBuilder:
                     name,
                 ) from None
         return among
+
+
+def _said(item: FieldSchema, among: tuple[Any, ...]) -> str:
+    """Which values of a field are wanted, in words; those of a secret field are not told."""
+    if item.secret:
+        return f"{item.name} is as wanted"
+    shown = [repr(each.value if isinstance(each, Enum) else each) for each in among]
+    return f"{item.name} is {' or '.join(shown)}"
 
 
 class _Predicate:

@@ -225,9 +225,10 @@ class IndexKeySchema:
     Attributes:
         name: the member of the class. index: the index. pk, sk: its key attributes.
         names: every field that decides the key, those of `when` included. uses: the fields of `when`.
+        condition: what `when` says, in words; empty without one.
     """
 
-    __slots__ = ("_when", "index", "name", "names", "pk", "sk", "uses")
+    __slots__ = ("_when", "condition", "index", "name", "names", "pk", "sk", "uses")
 
     def __init__(
         self,
@@ -237,9 +238,11 @@ class IndexKeySchema:
         sk: tuple[KeyAttribute, ...],
         when: Callable[[Mapping[str, Any]], bool] | None,
         uses: Iterable[str],
+        condition: str = "",
     ) -> None:
         self.name = name
         self.index = index
+        self.condition = condition
         self.pk = pk
         self.sk = sk
         self._when = when

@@ -36,9 +36,9 @@ def _keys(keys: dict[str, str] | None) -> str:
 
 
 def _index_cell(row: EntityRow, index: str) -> str:
-    """The key in an index, with the fields that decide whether it is written."""
+    """The key in an index, with the condition under which it is written."""
     keys = _keys(row.index_keys.get(index))
-    return f"{keys} (when {', '.join(row.when[index])})" if index in row.when else keys
+    return f"{keys} (when {row.when[index]})" if index in row.when else keys
 
 
 def _plain(app: TableDefinition, rows: Sequence[EntityRow]) -> str:

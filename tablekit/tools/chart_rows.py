@@ -19,7 +19,7 @@ class EntityRow:
     Attributes:
         name: the class. type, aliases: its stored type and old spellings. keys: key attribute to template.
         index_keys: index to the templates of its key attributes. fields: name, Python type and notes of each.
-        when: index to the fields that decide whether a row is in it, where ``when=`` was given.
+        when: index to the condition under which a row is in it, in words, where ``when=`` was given.
     """
 
     name: str
@@ -28,7 +28,7 @@ class EntityRow:
     keys: dict[str, str]
     index_keys: dict[str, dict[str, str]]
     fields: tuple[tuple[str, str, str], ...]
-    when: dict[str, tuple[str, ...]] = attrs.Factory(dict[str, "tuple[str, ...]"])
+    when: dict[str, str] = attrs.Factory(dict[str, str])
 
 
 def chart(app: TableDefinition) -> list[EntityRow]:
@@ -48,7 +48,7 @@ def _row(schema: EntitySchema) -> EntityRow:
             for index_key in schema.index_keys.values()
         },
         tuple((field.name, field.codec.name, ", ".join(_notes(schema, field))) for field in schema.fields),
-        {each.index.name: each.uses for each in schema.index_keys.values() if each.conditional},
+        {each.index.name: each.condition for each in schema.index_keys.values() if each.conditional},
     )
 
 

@@ -57,7 +57,7 @@ class _Box:
         self.title = row.type + aliases
         self.keys = [f"{name}  {template}" for name, template in row.keys.items()]
         for index, keys in row.index_keys.items():
-            when = f" when {', '.join(row.when[index])}" if index in row.when else ""
+            when = f" when {row.when[index]}" if index in row.when else ""
             self.keys.append(f"{index}  {' / '.join(keys.values())}{when}")
         wide = max((text_width(name) for name, _, _ in row.fields), default=0)
         self.fields = [(f"{name:{wide}}  {kind}", notes) for name, kind, notes in row.fields]

@@ -26,6 +26,7 @@ from tablekit.definition.registry import TableDefinition
 from tablekit.errors import TablekitError
 from tablekit.tools.export_source import Export, ExportError, find_export
 from tablekit.tools.import_ready import OBJECTS, finish_import, group_objects, make_room
+from tablekit.tools.split_parquet import need_pyarrow
 from tablekit.tools.split_parts import Counts, FileJob, JoinJob, begin_worker, join_job, part_paths, split_file
 from tablekit.tools.split_plan import UNKNOWN, UNTYPED, Format, SplitPlan, file_names, plan_split
 from tablekit.tools.split_writers import SUFFIXES
@@ -106,9 +107,12 @@ def split(
         dry_run: write nothing, and count what would be written.
         progress: called after each data file.
 
-    Raises `ExportError` for an export that is not whole, and when a file is not what its manifest says; ``OSError``
-    where the outputs cannot be written. What was done until then is not done again by the next call.
+    Raises `RequestError` where the extra of the format is missing; `ExportError` for an export that is not whole, and
+    when a file is not what its manifest says; ``OSError`` where the outputs cannot be written. What was done until then
+    is not done again by the next call.
     """
+    if format == "parquet" and not dry_run:
+        need_pyarrow()  # told now, and not as the fault of the first row
     export = find_export(source)
     _check_format(export, format)
     target, plan = Path(out), plan_split(app, format)

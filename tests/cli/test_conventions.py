@@ -395,6 +395,21 @@ def test_a_reader_that_is_gone_ends_a_command_quietly() -> None:
     process.stderr.close()
 
 
+def test_without_the_extra_the_command_says_what_to_install() -> None:
+    """One line and exit code 2, and no traceback."""
+    hidden = "import sys; sys.modules['click'] = None; from tablekit.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", hidden], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert done.stderr == 'tablekit: the command needs the extra: pip install "tablekit[cli]"\n'
+
+
+def test_the_package_is_a_command_too() -> None:
+    """`python -m tablekit` is `tablekit`."""
+    done = subprocess.run([sys.executable, "-m", "tablekit", "--version"], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 0
+
+
 def test_an_interrupted_backfill_ends_at_once_and_goes_on_from_there(
     full_app: Table, ministack: Engine, tmp_path: Path
 ) -> None:

@@ -144,6 +144,20 @@ def test_a_table_is_split_by_a_scan(full_app: Table, ministack: Engine, tablekit
     assert len((tmp_path / "out" / "Document.jsonl").read_text().splitlines()) == 3
 
 
+def test_a_scan_for_parquet_without_its_extra_reads_nothing(
+    full_app: Table, tablekit: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No units are spent on rows that could not be written then."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+    with full_app.meter() as meter:
+        result = tablekit("split", "--scan", tmp_path / "out", "--as", "parquet")
+
+    assert result.exit_code == 2
+    assert "tablekit[parquet]" in result.stderr
+    assert meter.requests == 0
+
+
 def test_a_dry_run_of_a_scan_reads_nothing(full_app: Table, tablekit: Run, tmp_path: Path) -> None:
     """It says the units."""
     result = tablekit("split", "--scan", tmp_path / "out", "--dry-run")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
 from xml.etree import ElementTree as ET
 
-from tablekit import Entity, Field, GlobalIndex, Table, index_key
+import pytest
+
+from tablekit import Entity, Field, GlobalIndex, Table, field, index_key
 from tablekit.tools.chart import ChartFormat, chart, chart_text
 from tests.support.models import app
 
@@ -38,7 +41,7 @@ def test_the_diagram_has_a_class_for_each_entity() -> None:
 
 
 def test_the_chart_shows_what_a_sparse_index_depends_on() -> None:
-    """The fields of when= stand beside the key."""
+    """What when= says stands beside the key."""
     shop = Table("shop", indexes=[GlobalIndex("GSI1", pk="GSI1PK")])
 
     class Order(Entity, table=shop, pk="O#{order_id}", sk="META"):
@@ -46,9 +49,32 @@ def test_the_chart_shows_what_a_sparse_index_depends_on() -> None:
         status: Field[str]
         open_ = index_key("GSI1", pk="OPEN", when={"status": "open"})
 
-    assert chart(shop)[0].when == {"GSI1": ("status",)}
-    assert "OPEN (when status)" in chart_text(shop)
+    assert chart(shop)[0].when == {"GSI1": "status is 'open'"}
+    assert "OPEN (when status is 'open')" in chart_text(shop)
     assert repr(Order.open_) == "<Index key Order.open_ in 'GSI1': 'OPEN'>"
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ({"when": {"paid": False}}, "paid is False"),
+        ({"when": {"status": ("open", "late"), "paid": False}}, "status is 'open' or 'late' and paid is False"),
+        ({"when": {"token": "hunter2"}}, "token is as wanted"),
+        ({"when": lambda order: order.paid, "uses": ("paid", "status")}, "a function of paid, status holds"),
+    ],
+)
+def test_what_when_wants_is_said_in_words(condition: dict[str, Any], said: str) -> None:
+    """The values stand there, since a field alone says the opposite of `paid is False`; secrets do not."""
+    shop = Table("shop", indexes=[GlobalIndex("GSI1", pk="GSI1PK")])
+
+    class Order(Entity, table=shop, pk="O#{order_id}", sk="META"):
+        order_id: Field[str]
+        status: Field[str]
+        paid: Field[bool]
+        token: Field[str] = field(secret=True)
+        open_ = index_key("GSI1", pk="OPEN", **condition)
+
+    assert chart(shop)[0].when == {"GSI1": said}
 
 
 def test_the_picture_is_whole_svg() -> None:

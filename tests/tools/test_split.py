@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from tablekit import Entity, Field, Table
+from tablekit import Entity, Field, RequestError, Table
 from tablekit.tools.export_source import ExportError
 from tablekit.tools.split import split
 from tablekit.tools.split_plan import safe_name
@@ -47,6 +48,17 @@ def item(type: str | None, number: int = 0) -> dict[str, Any]:
 def lines(path: Path) -> list[Any]:
     """The JSON lines of a file."""
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_parquet_without_its_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is read or written, and not as the fault of a row."""
+    write_export(tmp_path / "in", [[item("Document")]])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+    with pytest.raises(RequestError, match=r"tablekit\[parquet\]"):
+        split(tmp_path / "in", tmp_path / "out", app=app, format="parquet")
+
+    assert not (tmp_path / "out").exists()
 
 
 def test_each_row_goes_to_the_output_of_its_type(tmp_path: Path) -> None:
