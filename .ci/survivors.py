@@ -43,8 +43,16 @@ def run_tests(name: str, tree: Path, tests: list[str]) -> None:
     import pytest
 
     options = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-profile=tablekit-quick", "--no-header"]
-    options += ["-k", "not dynalite and not linear_time", "-W", "ignore"]
+    options += ["-k", "not dynalite and not linear_time"]
     os._exit(int(pytest.main([*options, *tests])))
+
+
+def outcome(tree: Path, tests: list[str]) -> int:
+    """The exit code of the tests on the code as it is."""
+    pid = os.fork()
+    if pid == 0:
+        run_tests("none", tree, tests)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def main() -> None:
@@ -64,6 +72,8 @@ def main() -> None:
     first = codes(tree)
     counts = collections.Counter(NAMED.get(code, "noticed") for code in first.values())
     print("mutmut:", dict(counts), flush=True)
+    if outcome(tree, tests) != 0:
+        sys.exit("The tests fail without any mutant.")
     todo = [name for name, code in first.items() if NAMED.get(code) in ("alive", "no test")]
     running: dict[int, str] = {}
     alive: list[str] = []

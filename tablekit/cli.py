@@ -22,7 +22,6 @@ from tablekit.tools import chart as charts
 from tablekit.tools import lock as locks
 from tablekit.tools import schema as schemas
 from tablekit.tools import schema_check as checks
-from tablekit.tools.doctor_rows import INTERNAL
 
 __all__ = ["main"]
 
@@ -102,7 +101,7 @@ def _count(context: Context, found: censuses.Census) -> None:
 
 
 def _foreign(each: censuses.TypeCount) -> bool:
-    return not each.known and each.type != censuses.UNTYPED and not each.type.startswith(INTERNAL)
+    return not each.known and each.type != censuses.UNTYPED
 
 
 @main.command()

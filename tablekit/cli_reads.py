@@ -151,9 +151,15 @@ def _cut(text: str) -> str:
 @click.command()
 @click.argument("words", nargs=-1, metavar="CLASS... FIELD=VALUE...")
 @click.option("--index", help="Of an index.")
-@click.option("--items", type=click.IntRange(0), help="Rows where it reads, for an estimate.")
+@click.option(
+    "--items",
+    type=click.IntRange(0),
+    help="Rows of the partition of all classes, for an estimate; of the table for a scan.",
+)
 @click.option("--item-bytes", type=click.IntRange(1), help="Bytes of each.")
-@click.option("--matching", type=click.IntRange(0), help="How many of them are wanted.")
+@click.option(
+    "--matching", type=click.IntRange(0), help="How many of them are of the classes asked for; all by default."
+)
 @click.option("--as", "form", type=click.Choice(["text", "cli", "boto3"]), default="text", help="The request's form.")
 @pass_context
 @reporting

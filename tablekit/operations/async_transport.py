@@ -24,6 +24,7 @@ from tablekit.operations.listening import Listening
 from tablekit.operations.loops import PerLoop
 from tablekit.operations.ready_body import register_bodies
 from tablekit.operations.settings import Settings, client_options
+from tablekit.wire.requests import table_label
 
 __all__ = ["AioPort", "AwaitingPort"]
 
@@ -54,6 +55,7 @@ class AwaitingPort(Listening):
         """
         call = Call(request.operation, fast=self.settings.fast_parse)
         wire = request.to_wire(table)
+        table = table_label(wire, table)
         self._tell(call.operation, wire)
         try:
             body = await self._in_time(call, wire, table)

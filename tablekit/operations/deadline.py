@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from tablekit._types import Attempt
 from tablekit.errors import DeadlineExceeded
+from tablekit.wire.requests import on_tables
 
 __all__ = ["Deadline", "current_deadline", "deadline", "in_time", "no_deadline", "overdue", "time_left"]
 
@@ -93,7 +94,7 @@ def overdue(operation: str, table: str, history: Sequence[Attempt] = ()) -> Dead
         else f"was not sent: {given} of its deadline are over"
     )
     return DeadlineExceeded(
-        f"{operation}{f' on table {table!r}' if table else ''} {what}. Give it more time, or ask for less at once.",
+        f"{operation}{on_tables(table)} {what}. Give it more time, or ask for less at once.",
         code="DeadlineExceeded",
         operation=operation,
         history=attempts,

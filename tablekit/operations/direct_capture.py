@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from tablekit.errors import RequestError
 from tablekit.operations.signer import canonical_path
+from tablekit.wire.requests import table_names
 
 __all__ = ["Place", "capture", "register_capture", "tables_of"]
 
@@ -140,13 +141,5 @@ def tables_of(wire: Mapping[str, Any]) -> tuple[str, ...]:
 
     Requests on names go to one place, whichever they are.
     """
-    name = wire.get("TableName")
-    names = (name,) if name is not None else _inner_tables(wire)
+    names = table_names(wire)
     return names if any(table.startswith("arn:") for table in names) else ()
-
-
-def _inner_tables(wire: Mapping[str, Any]) -> tuple[str, ...]:
-    if "RequestItems" in wire:
-        return tuple(wire["RequestItems"])
-    actions = (action for entry in wire.get("TransactItems", ()) for action in entry.values())
-    return tuple(dict.fromkeys(action["TableName"] for action in actions))

@@ -29,6 +29,7 @@ from tablekit.errors import (
     TransactionInProgress,
     ValidationFailed,
 )
+from tablekit.wire.requests import on_tables
 from tablekit.wire.shape import with_sound_items
 
 __all__ = [
@@ -304,11 +305,10 @@ def _kind_of_code(code: str, status: int | None) -> _Kind:
 
 def _message(kind: _Kind, operation: str, table: str, code: str, text: str = "", *, history: Sequence[Attempt]) -> str:
     what, remedy = _REMEDIES[kind]
-    where = f" on table {table!r}" if table else ""
     tries = f" after {len(history)} attempts" if len(history) > 1 else ""
     said = f" {_VALUE_IN_MESSAGE.sub('...', text[:_LONGEST_TEXT]).strip().rstrip('.')}." if text else ""
     advice = _SETUP_REMEDIES.get(code, remedy)
-    return f"{operation}{where} {what}{tries} ({code}).{said}{_arrival(kind, history)} {advice}"
+    return f"{operation}{on_tables(table)} {what}{tries} ({code}).{said}{_arrival(kind, history)} {advice}"
 
 
 def _arrival(kind: _Kind, history: Sequence[Attempt]) -> str:

@@ -111,7 +111,8 @@ def estimate_read(facts: ReadFacts, items: int, item_bytes: int, matching: int |
     """What a read of so many rows is billed.
 
     Parameters:
-        items: rows where it reads: of the partition, or of the whole table for a scan. item_bytes: bytes of each.
+        items: rows where it reads, of all classes: of the partition, or of the whole table for a scan.
+        item_bytes: bytes of each.
         matching: how many of them are of the classes that are asked for; None for all.
     """
     _check(items=items, item_bytes=item_bytes, matching=matching)

@@ -36,7 +36,7 @@ class Explanation(Shown):
         """What the read is billed, and what other ways to the same rows would be.
 
         Parameters:
-            items: rows where it reads: of the partition, or of the whole table for a scan.
+            items: rows where it reads, of all classes: of the partition, or of the whole table for a scan.
             item_bytes: bytes of each, on average; in an index, of what it projects.
             matching: how many of them are of the classes that are asked for; None for all.
         """

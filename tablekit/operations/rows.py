@@ -34,7 +34,8 @@ async def all_rows(spec: QuerySpec, session: Session) -> list[Any]:
 
 
 def _few(spec: QuerySpec, limit: int) -> QuerySpec:
-    """A query of a few entities, for which no workers are started."""
+    """A query of a few entities, and of no more than it is limited to; no workers are started for them."""
+    limit = limit if spec.limit is None else min(limit, spec.limit)
     return attrs.evolve(spec, limit=limit, segment=0, segments=1, units_per_second=None, progress=None)
 
 

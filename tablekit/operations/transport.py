@@ -26,6 +26,7 @@ from tablekit.operations.process import Process, leave_behind
 from tablekit.operations.ready_body import register_bodies
 from tablekit.operations.settings import Settings, client_options
 from tablekit.operations.signer import Keys
+from tablekit.wire.requests import table_label
 
 __all__ = ["Listener", "Settings", "SyncPort"]
 
@@ -78,6 +79,7 @@ class SyncPort(Listening):
         """
         call = Call(request.operation, fast=self.settings.fast_parse)
         wire = request.to_wire(table)
+        table = table_label(wire, table)
         self._tell(call.operation, wire)
         started = time.perf_counter()
         body = self._in_time(call, wire, table)

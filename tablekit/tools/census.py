@@ -13,6 +13,7 @@ import attrs
 
 from tablekit._types import Item
 from tablekit.definition.registry import TableDefinition
+from tablekit.operations.dispatch import INTERNAL
 from tablekit.operations.driver import run
 from tablekit.operations.session import Session, SessionSource
 from tablekit.tools.doctor_rows import OTHERS, SUBJECTS, Heaviest
@@ -45,7 +46,8 @@ class TypeCount:
     """The rows of one stored type.
 
     Attributes:
-        type: the stored type, or ``"(untyped)"``. known: whether a class has it. rows, bytes: those that were read.
+        type: the stored type, or ``"(untyped)"``. known: whether a class has it, or
+            tablekit writes it for itself. rows, bytes: those that were read.
         largest: bytes of the largest. attributes: the heaviest first. index_bytes: bytes of the entries, by index.
     """
 
@@ -213,7 +215,7 @@ class _Tally:
         found = [
             TypeCount(
                 name,
-                name in self.registry.by_type,
+                name in self.registry.by_type or name.startswith(INTERNAL),
                 kind.rows,
                 kind.bytes,
                 kind.largest,

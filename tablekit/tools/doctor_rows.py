@@ -12,6 +12,7 @@ from tablekit.codecs.compare import equal_wire
 from tablekit.definition.registry import TableDefinition
 from tablekit.definition.schema import EntitySchema
 from tablekit.errors import DecodeError, RequestError
+from tablekit.operations.dispatch import INTERNAL
 from tablekit.tools.schema import ttl_attribute
 from tablekit.wire.items import decoder
 from tablekit.wire.sizes import ITEM_LIMIT, attribute_sizes, item_size
@@ -30,7 +31,6 @@ HOT_ROWS = 1_000
 COLLECTION_BYTES = 10 * 1024**3
 """What the rows of one partition key may take in a table with local indexes, their index entries included.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ItemCollections.SizeLimit"""
-INTERNAL = "tablekit:"
 
 Kind = Literal[
     "untyped",

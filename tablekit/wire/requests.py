@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["BatchRequest", "Request", "TransactionRequest"]
+__all__ = ["BatchRequest", "Request", "TransactionRequest", "on_tables", "table_label", "table_names"]
 
 
 class Request:
@@ -128,3 +128,29 @@ class TransactionRequest:
 
     def __repr__(self) -> str:
         return f"TransactionRequest({self.operation}, {len(self.actions)} actions)"
+
+
+def table_names(wire: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tables that a request in wire form names, each once, in its order."""
+    name = wire.get("TableName")
+    if name is not None:
+        return (name,)
+    if "RequestItems" in wire:
+        return tuple(wire["RequestItems"])
+    actions = (action for entry in wire.get("TransactItems", ()) for action in entry.values())
+    return tuple(dict.fromkeys(action["TableName"] for action in actions))
+
+
+def table_label(wire: Mapping[str, Any], name: str) -> str:
+    """The tables of a request for a message, by commas; `name` where it has one, or names none."""
+    if "TableName" in wire:
+        return name
+    return ", ".join(table_names(wire)) or name
+
+
+def on_tables(label: str) -> str:
+    """Where a request went, as it stands in a message after the operation."""
+    if not label:
+        return ""
+    names = label.split(", ")
+    return f" on {'table' if len(names) == 1 else 'tables'} {', '.join(map(repr, names))}"

@@ -101,3 +101,10 @@ def test_a_bare_key_that_utf8_cannot_hold_is_refused(silent: Table) -> None:
     """A lone surrogate in a bare key is told before it is sent."""
     with pytest.raises(RequestError, match="surrogate"):
         silent.query(pk="\ud800")
+
+
+@pytest.mark.parametrize("verb", ["get", "get_or_raise", "key", "query"])
+def test_keys_are_given_by_name(verb: str) -> None:
+    """Two texts by position are easily swapped, and the message names the fields."""
+    with pytest.raises(TypeError, match=rf"Document\.{verb}\(workspace_id=\.\.\., doc_id=\.\.\.\)"):
+        getattr(Document, verb)("acme", "d1")

@@ -287,6 +287,11 @@ def test_one_wants_exactly_one(table: Table) -> None:
         Book.query(shelf_id="a").one()
 
 
+def test_one_wants_no_more_than_the_limit(table: Table) -> None:
+    """A query that is limited to one row gives one."""
+    assert Book.query(shelf_id="a").limit(1).one() == BOOKS[0]
+
+
 def test_exists_and_first(table: Table) -> None:
     """Both look no further than the first entity."""
     assert Book.query(shelf_id="a").exists()

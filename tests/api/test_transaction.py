@@ -17,6 +17,7 @@ from tablekit import (
     NotLoaded,
     RequestError,
     Table,
+    TableNotFound,
     TransactionCancelled,
     VersionConflict,
     WrongEntityType,
@@ -44,6 +45,17 @@ def test_all_of_it_or_none(shop):
     assert Order.scan().all() == []
     assert Account.get(account_id="1") == Account(account_id="1", balance=5)
     assert new.revision == 0
+
+
+def test_a_missing_table_of_several_is_not_blamed_on_another(shop, connect_full):
+    """DynamoDB does not say which one it is, and neither does the message."""
+    with (
+        ledger.bound(name="nowhere", port=shop.binding.port),
+        pytest.raises(TableNotFound, match=rf"on tables '{shop.name}', 'nowhere'"),
+        shop.transaction() as tx,
+    ):
+        tx.create(Account(account_id="1"))
+        tx.create(Entry(entry_id="1"))
 
 
 def test_entities_change_in_memory_after_the_commit(shop):

@@ -54,3 +54,9 @@ def test_a_sample_is_a_share(app: Table) -> None:
     """Anything else is refused."""
     with pytest.raises(RequestError, match="no share"):
         census(app, sample=0)
+
+
+def test_what_tablekit_keeps_for_itself_is_known() -> None:
+    """The rows that guard unique values are no finding."""
+    types = count_rows(workspace, [{"PK": {"S": "U"}, "SK": {"S": "U"}, "EntityType": {"S": "tablekit:unique"}}])
+    assert [each.known for each in types] == [True]

@@ -39,6 +39,8 @@ Document.key(doc_id="a").update(returning="newest")  # E: call-overload | report
 number: int = Document.key(doc_id="a").update(Document.title.set("x"))  # E: assignment | reportAssignmentType
 for found in app.query(Workspace, Document):
     repr(found.title)  # E: union-attr | reportAttributeAccessIssue
+Document.get("a")  # E: arg-type | reportArgumentType
+Document.key("a", "b")  # E: arg-type | reportArgumentType
 app.query("Document")  # E: call-overload,arg-type | reportCallIssue,reportArgumentType
 
 
