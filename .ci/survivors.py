@@ -43,7 +43,8 @@ def run_tests(name: str, tree: Path, tests: list[str]) -> None:
     import pytest
 
     options = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-profile=tablekit-quick", "--no-header"]
-    options += ["-k", "not dynalite and not linear_time"]
+    # hypothesis is imported beforehand, which pytest warns of, since its asserts are then not rewritten.
+    options += ["-k", "not dynalite and not linear_time", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     os._exit(int(pytest.main([*options, *tests])))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -10,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.web.conftest import Tab, found, write
 
 PAGES = ["/", "/w/notes", "/w/notes/doc/welcome.md", "/w/notes/feed", "/w/notes/join", "/flags", "/table", "/nowhere"]
+AXE = Path(__file__).parents[1] / "node_modules/axe-core/axe.min.js"
 TABLE = ["/table?pk=WS%23notes", "/table/row?pk=WS%23notes&sk=META"]
 
 
@@ -23,6 +26,23 @@ def test_a_page_fits_its_window(browser: Browser, site: str, path: str, width: i
 
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
         assert page.locator("h1").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", [*PAGES, *TABLE, "/w/notes/doc/guides/keys.md"])
+def test_axe_finds_nothing_that_keeps_people_from_using_a_page(
+    browser: Browser, site: str, path: str, scheme: Literal["light", "dark"]
+) -> None:
+    """Contrast, names of controls, order of headings, landmarks: the rules of WCAG 2.2 AA and axe's best practices."""
+    # The site's policy allows no script of others, this one included.
+    with browser.new_context(base_url=site, color_scheme=scheme, bypass_csp=True) as context:
+        page = context.new_page()
+        page.goto(path)
+        page.add_script_tag(path=AXE)
+
+        found = page.evaluate("axe.run()")["violations"]
+
+    assert {each["id"]: [node["html"] for node in each["nodes"]] for each in found} == {}
 
 
 def test_a_workspace_page_is_one_query_of_its_mixed_partition(tab: Tab) -> None:
