@@ -67,15 +67,6 @@ def split(entry: list[str]) -> list[str]:
     return [f"    {part}" for part in NEXT_ENTRY.split(" ".join(entry))] if entry else []
 
 
-def fill_in(_app: Any, _name: str, source: list[str]) -> None:
-    """Put what is made from the code where a page asks for it."""
-    if "<!-- generated: " in source[0]:
-        from docs.generated import GENERATED
-
-        source[0] = re.sub(r"<!-- generated: ([a-z-]+) -->", lambda found: GENERATED[found[1]](), source[0])
-
-
 def setup(app: Any) -> None:
     """Connect to Sphinx; before Napoleon, which has priority 500."""
-    app.connect("source-read", fill_in)
     app.connect("autodoc-process-docstring", one_entry_a_line, priority=100)

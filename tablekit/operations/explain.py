@@ -74,8 +74,11 @@ def _notes(plan: QueryPlan) -> list[str]:
     notes = [_NARROWED[plan.narrowing](plan)]
     if spec.where or (plan.filtered and plan.narrowing != "filter"):
         notes.append("The filter drops rows after they are read and billed.")
-    if plan.checked:
-        notes.append("The range takes in rows between those asked for; they are billed, dropped here, and counted.")
+    if plan.strays():
+        notes.append(
+            f"The range may take in rows of {_names(plan)} that were not asked for; they are billed as well, dropped "
+            "here, and counted."
+        )
     if spec.hydrate:
         notes.append("Each page is followed by a BatchGetItem of the full rows, billed by itself.")
     if spec.select is not None:

@@ -14,11 +14,7 @@ from tablekit.expressions.conditions import Condition, conjunction, paths
 from tablekit.expressions.paths import Path, attribute
 from tablekit.operations.dispatch import Acceptor, Counts, Dispatcher, hides_expired, sound_key
 from tablekit.operations.judging import judge
-from tablekit.operations.keyranges import (
-    comparable,
-    could_lie_in,
-    spells,
-)
+from tablekit.operations.keyranges import comparable, could_lie_in, key_interval, spells
 from tablekit.operations.queryfilters import check_filter, concerns, ttl_clauses, type_filter, where_clauses
 from tablekit.operations.querykeys import ReadKeys, family_of, plan_keys
 from tablekit.operations.queryspec import QuerySpec, Source, index_sources
@@ -106,6 +102,17 @@ class QueryPlan:
     def neighbours(self) -> list[EntitySchema]:
         """The classes that were not asked for and whose rows may lie where the request reads."""
         return list(_strangers(self.spec, self._keys))
+
+    def strays(self) -> bool:
+        """Whether rows of the classes that were asked for, but not these rows, may lie where the request reads."""
+        return self.checked and any(self._may_stray(source) for source in family_of(self.spec))
+
+    def _may_stray(self, source: Source) -> bool:
+        """Whether rows of a class may lie outside its range; parts of the partition key are the same in all rows."""
+        shared = {name for key in source.pk for name in key.template.names}
+        values = {name: value for name, value in self.spec.parts.items() if name in shared}
+        whole = key_interval(source.sk[0], values, (), source.schema.name)
+        return whole != self.intervals[source.schema.entity]
 
     def dispatcher(self, now: Callable[[], datetime], counts: Counts | None = None) -> Dispatcher:
         """What hands the rows to their classes.

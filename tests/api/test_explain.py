@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tablekit import Entity, Field, GlobalIndex, QueryError, RequestError, Table, field, index_key
-from tests.support.models import Comment, Document, Workspace
+from tests.support.models import Comment, Document, Member, Workspace
 
 LOCAL = {"endpoint_url": "http://127.0.0.1:1", "region": "us-east-1"}
 
@@ -100,9 +100,25 @@ def test_a_query_of_whatever_is_there_is_not_narrowed(app):
 
 
 def test_rows_between_the_classes_are_announced(app):
-    """A range that takes in neighbours says that they are billed and dropped."""
+    """A range that takes in neighbours says whose rows they are, and that they are billed and dropped."""
     text = app.query(Document, Comment, workspace_id="acme", doc_id="1").explain().text
+    assert "only rows of Document, Comment are billed" in text
+    assert "may take in rows of Document, Comment that were not asked for" in text
     assert "dropped here" in text
+
+
+def test_no_rows_between_the_classes_are_announced_where_there_can_be_none(app):
+    """All rows of each class are asked for, and no other class has keys between them: nothing is dropped."""
+    explained = app.query(Workspace, Document, Comment, Member, workspace_id="acme").explain()
+    assert "BETWEEN" in explained.request["KeyConditionExpression"]
+    assert "only rows of Workspace, Document, Comment, Member are billed" in explained.text
+    assert "dropped here" not in explained.text
+
+
+def test_the_end_of_a_range_that_is_read_unasked_is_announced():
+    """BETWEEN takes in an end that the query leaves out."""
+    text = Post.feed.query().after(day="2026-11-01").before(day="2026-11-30").explain().text
+    assert "may take in rows of Post that were not asked for" in text
 
 
 def test_an_estimate_knows_pages_and_consistency():
