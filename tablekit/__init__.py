@@ -18,6 +18,7 @@ from tablekit.codecs.custom import custom_codec
 from tablekit.codecs.resolve import register_codec
 from tablekit.definition.fields import Field, created_at, field, ttl, unique, updated_at, version
 from tablekit.definition.indexes import GlobalIndex, LocalIndex
+from tablekit.definition.registry import KeyOverlapWarning, ProjectionWarning
 from tablekit.errors import (
     AccessDenied,
     BatchIncomplete,
@@ -108,6 +109,7 @@ __all__ = [
     "ItemNotFound",
     "Key",
     "KeyChanged",
+    "KeyOverlapWarning",
     "KeyPartError",
     "LimitExceeded",
     "LocalIndex",
@@ -118,6 +120,7 @@ __all__ = [
     "Page",
     "PartialEntity",
     "PlannedRequest",
+    "ProjectionWarning",
     "Query",
     "QueryError",
     "RawItem",

@@ -109,7 +109,7 @@ class QueryPlan:
 
     def _may_stray(self, source: Source) -> bool:
         """Whether rows of a class may lie outside its range; parts of the partition key are the same in all rows."""
-        shared = {name for key in source.pk for name in key.template.names}
+        shared = {name for key in source.pk for name in key.names}
         values = {name: value for name, value in self.spec.parts.items() if name in shared}
         whole = key_interval(source.sk[0], values, (), source.schema.name)
         return whole != self.intervals[source.schema.entity]
