@@ -1,0 +1,236 @@
+"""Keys at DynamoDB's limits, and each refusal of a key word by word."""
+
+from __future__ import annotations
+
+import enum
+import uuid
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tablekit.codecs.base import ValueProblem
+from tablekit.definition.keytext import key_text_for
+from tablekit.definition.templates import Template, check_key_size
+from tablekit.errors import KeyPartError, LimitExceeded
+
+TYPES: dict[str, Any] = {"a": str, "b": str, "n": int, "price": Decimal, "day": date}
+LIMITS = {"pk": 2048, "sk": 1024, "index_pk": 2048, "index_sk": 1024}
+
+
+class Level(enum.Enum):
+    """Two values of text."""
+
+    LOW = "low"
+    HIGH = "high"
+
+
+def template(text: str, role: Any = "sk", separator: str | None = "#") -> Template:
+    """A template over the fields above."""
+    return Template.parse(text, types=TYPES, separator=separator, role=role, owner="Doc")
+
+
+# Limits
+
+
+@pytest.mark.parametrize(("role", "limit"), LIMITS.items())
+def test_a_key_may_be_as_long_as_dynamodb_allows(role: str, limit: int) -> None:
+    """2,048 bytes of UTF-8 in a partition key and 1,024 in a sort key are rendered, and read back."""
+    doc = template("D#{a}", role)
+    values = {"a": "x" * (limit - 4) + "é"}
+    key = doc.render(values, entity="Doc")
+
+    assert len(key.encode()) == limit
+    assert doc.match(key) == values
+    assert doc.prefix(values, entity="Doc") == (key, 1, True)
+
+
+@pytest.mark.parametrize(("role", "limit"), LIMITS.items())
+def test_a_key_of_one_byte_more_is_refused(role: str, limit: int) -> None:
+    """By all ways to make one; none is read back either."""
+    doc, values = template("D#{a}", role), {"a": "x" * (limit - 1)}
+
+    for make in (doc.render, doc.prefix):
+        with pytest.raises(LimitExceeded) as caught:
+            make(values, entity="Doc")
+        assert (caught.value.limit, caught.value.actual) == (limit, limit + 1)
+        assert str(caught.value).startswith(f"Doc: the {'index ' if 'index' in role else ''}")
+        assert f"renders has {limit + 1} bytes of UTF-8; DynamoDB allows {limit}. Shorten" in str(caught.value)
+    assert doc.match("D#" + values["a"]) is None
+
+
+@pytest.mark.parametrize("tag", ["S", "B"])
+@pytest.mark.parametrize(("role", "limit"), LIMITS.items())
+def test_a_value_that_is_a_key_has_the_limits_of_keys(tag: str, role: Any, limit: int) -> None:
+    """A field of its own that is a key, as text and as bytes."""
+    for size, fits in ((limit, True), (limit + 1, False)):
+        value: Any = {"S": "x" * size} if tag == "S" else {"B": b"x" * size}
+        if fits:
+            check_key_size(value, role, "Doc.a")
+        else:
+            with pytest.raises(LimitExceeded, match=rf"^Doc\.a has {size} bytes"):
+                check_key_size(value, role, "Doc.a")
+
+
+def test_a_number_has_no_size_that_matters() -> None:
+    """DynamoDB limits a number by its digits."""
+    check_key_size({"N": "1" * 3000}, "sk", "Doc.n")
+
+
+# Parts
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "reason"),
+    [
+        ("D#{a}#{b}", {"a": "1"}, "is missing; every part of a key needs a value"),
+        ("D#{a}#{b}", {"a": "1", "b": None}, "is None; every part of a key needs a value"),
+        ("D#{a}#{b}", {"a": "1", "b": ""}, "is empty; every part of a key needs a value"),
+        ("D#{a}#{b}", {"a": "1", "b": 2}, "wants a str, got int"),
+    ],
+)
+def test_a_part_that_cannot_be_rendered_says_why(text: str, values: dict[str, Any], reason: str) -> None:
+    """Class, part, template and reason, and no value."""
+    with pytest.raises(KeyPartError) as caught:
+        template(text).render(values, entity="Doc")
+    assert str(caught.value) == f"Doc: the part 'b' of the sort key {text!r} {reason}."
+    assert (caught.value.entity, caught.value.template, caught.value.part) == ("Doc", text, "b")
+
+
+def test_a_part_with_the_separator_in_it_says_what_to_do() -> None:
+    """The remedy depends on the text: an empty one needs a value, this one an escape."""
+    with pytest.raises(KeyPartError) as caught:
+        template("D#{a}#{b}").render({"a": "x#y", "b": "1"}, entity="Doc")
+    assert str(caught.value).endswith(
+        "; a key made of it could be read in two ways. Escape the value before it is stored."
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: template("D#{a}#{b}").prefix({"b": "1"}, entity="Doc"),
+            "Doc: the part 'a' of the sort key 'D#{a}#{b}' is missing, and 'b', which comes after it, is given.",
+        ),
+        (
+            lambda: template("D#{a}[#C#{b}]").prefix({"a": "1"}, entity="Doc"),
+            (
+                "Doc: the part 'b' of the sort key 'D#{a}[#C#{b}]' is missing, and a key without the optional tail "
+                "also begins others; give it a value, or None."
+            ),
+        ),
+        (
+            lambda: template("D#{a}[#C#{b}]").prefix({"a": 1, "b": None}, entity="Doc"),
+            "Doc: the part 'a' of the sort key 'D#{a}[#C#{b}]' wants a str, got int.",
+        ),
+        (
+            lambda: template("D#{a}#{b}").prefix({"a": 1}, entity="Doc"),
+            "Doc: the part 'a' of the sort key 'D#{a}#{b}' wants a str, got int.",
+        ),
+    ],
+)
+def test_a_search_that_cannot_be_made_says_why(call: Any, message: str) -> None:
+    """A gap, an open end, and a value of the wrong type."""
+    with pytest.raises(KeyPartError) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("beginning", ["x#y", "#"])
+def test_a_beginning_that_runs_into_the_separator_is_refused(beginning: str) -> None:
+    """With the name of the class; the table's separator counts where no literal follows."""
+    doc = template("D#{a}")
+    with pytest.raises(KeyPartError, match=r"^Doc: the part 'a' of the sort key 'D#\{a\}' \S+"):
+        doc.begin_part(doc.parts[0], beginning, entity="Doc")
+    assert template("D#{a}", separator=None).begin_part(doc.parts[0], "xy", entity="Doc") == "xy"
+
+
+# Texts of values
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "spec", "reason"),
+    [
+        (str, 1, "", "wants a str, got int"),
+        (str, "\ud800", "", "holds a lone surrogate, which UTF-8 cannot hold"),
+        (int, "1", "", "wants an int, got str"),
+        (int, True, "", "wants an int, got bool"),
+        (int, 10**38, "", "has more than the 38 digits that DynamoDB keeps of a number"),
+        (int, -1, "03d", "is negative, and a number padded by '03d' cannot be: it would sort wrongly"),
+        (int, 1000, "03d", "has more digits than the 3 of its format '03d', and would sort wrongly"),
+        (Decimal, 1.5, "", "wants a Decimal, got float"),
+        (Decimal, True, "", "wants a Decimal, got bool"),
+        (Decimal, Decimal("NaN"), "", "is not a finite number"),
+        (Decimal, Decimal("9e-131"), "", "is outside DynamoDB's range of 1E-130 to 9.99E+125"),
+        (Decimal, Decimal("1e126"), "", "is outside DynamoDB's range of 1E-130 to 9.99E+125"),
+        (Decimal, Decimal("1." + "1" * 38), "", "has more than 38 significant digits"),
+        (uuid.UUID, "1", "", "wants a UUID, got str"),
+        (bool, 1, "", "wants one of the values of bool, got int"),
+        (Level, "low", "", "wants one of the values of Level, got str"),
+        (date, "1", "", "wants a date, got str"),
+        (date, datetime(2026, 1, 1, tzinfo=timezone.utc), "", "wants a date, got datetime"),
+    ],
+)
+def test_a_value_that_is_no_text_of_a_key_says_why(kind: Any, value: Any, spec: str, reason: str) -> None:
+    """The reason of the message, word by word."""
+    text = key_text_for(kind)
+    assert text is not None
+    with pytest.raises(ValueProblem) as caught:
+        text.render(value, spec)
+    assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "spec", "text"),
+    [
+        (int, 10**38 - 1, "", "9" * 38),
+        (int, 1 - 10**38, "", "-" + "9" * 38),
+        (int, 0, "03d", "000"),
+        (int, 999, "03d", "999"),
+        (Decimal, Decimal("1e-130"), "", "0." + "0" * 129 + "1"),
+        (Decimal, Decimal("9e125"), "", "9" + "0" * 125),
+        (Decimal, Decimal("-1.50"), "", "-1.5"),
+        (Decimal, Decimal("-0"), "", "0"),
+        (Decimal, 7, "", "7"),
+        (bool, True, "", "true"),
+        (bool, False, "", "false"),
+        (Level, Level.HIGH, "", "high"),
+    ],
+)
+def test_the_text_of_a_value_is_exact(kind: Any, value: Any, spec: str, text: str) -> None:
+    """At the ends of what DynamoDB keeps too; it is read back as the value."""
+    found = key_text_for(kind)
+    assert found is not None
+    assert found.render(value, spec) == text
+    assert found.parse(text, spec) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "text"),
+    [
+        (int, "", "01"),
+        (int, "", "9" * 39),
+        (int, "03d", "0001"),
+        (int, "03d", "01"),
+        (Decimal, "", "1.0"),
+        (Decimal, "", "1E+2"),
+        (Decimal, "", "1" * 39),
+        (uuid.UUID, "", "12345678123456781234567812345678"),
+        (bool, "", "True"),
+        (Level, "", "LOW"),
+        (str, "", "\ud800"),
+    ],
+)
+def test_a_text_in_another_spelling_is_no_text_of_a_key(kind: Any, spec: str, text: str) -> None:
+    """Two spellings of one value would be two rows."""
+    found = key_text_for(kind)
+    assert found is not None
+    with pytest.raises(ValueError, match=r"."):
+        found.parse(text, spec)
+
+
+def test_a_decimal_does_not_sort_as_its_text() -> None:
+    """Nor does a number without a width, which a sort key therefore refuses."""
+    assert [key_text_for(kind).ordered("") for kind in (Decimal, int, str)] == [False, False, True]  # type: ignore[union-attr]
