@@ -4,13 +4,14 @@ mutmut imports the tests once, and forks for each mutant. What a test module doe
 entities is most of what tablekit does, has then been done by the code as it was. Here each mutant has a process that
 has imported neither tablekit nor the tests; only what both stand on is imported beforehand, to be quick.
 
-    python .ci/survivors.py build/mutation/tree/mutants 2 tests/definition
+    python .ci/survivors.py [--only codecs.unions] build/mutation/tree/mutants 2 tests/definition
 
 prints a line for each that is still alive, and the count of each kind.
 """
 
 from __future__ import annotations
 
+import argparse
 import collections
 import json
 import os
@@ -44,7 +45,7 @@ def run_tests(name: str, tree: Path, tests: list[str]) -> None:
 
     options = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-profile=tablekit-quick", "--no-header"]
     # hypothesis is imported beforehand, which pytest warns of, since its asserts are then not rewritten.
-    options += ["-k", "not dynalite and not linear_time", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     os._exit(int(pytest.main([*options, *tests])))
 
 
@@ -58,7 +59,14 @@ def outcome(tree: Path, tests: list[str]) -> int:
 
 def main() -> None:
     """Run all, and print what stays alive."""
-    tree, jobs, tests = Path(sys.argv[1]).resolve(), int(sys.argv[2]), sys.argv[3:]
+    reader = argparse.ArgumentParser(description="Run all chosen tests on each mutant that mutmut left alive.")
+    reader.add_argument("--only", default="", metavar="TEXT", help="mutants whose name holds this")
+    reader.add_argument("--skip", default="dynalite or linear_time", metavar="EXPRESSION", help="tests to leave out")
+    reader.add_argument("tree", type=Path)
+    reader.add_argument("jobs", type=int)
+    reader.add_argument("tests", nargs="+")
+    given = reader.parse_args()
+    tree, jobs, tests = given.tree.resolve(), given.jobs, ["-k", f"not ({given.skip})", *given.tests]
     os.chdir(tree)
     sys.path.insert(0, str(tree))
     os.environ["CI"] = "1"
@@ -70,7 +78,7 @@ def main() -> None:
     import pytest  # noqa: F401
     from mutmut.mutation import trampoline  # noqa: F401
 
-    first = codes(tree)
+    first = {name: code for name, code in codes(tree).items() if given.only in name}
     counts = collections.Counter(NAMED.get(code, "noticed") for code in first.values())
     print("mutmut:", dict(counts), flush=True)
     if outcome(tree, tests) != 0:
