@@ -13,9 +13,18 @@ import pytest
 from tablekit.codecs.base import ValueProblem
 from tablekit.definition.keytext import key_text_for
 from tablekit.definition.templates import Template, check_key_size
-from tablekit.errors import KeyPartError, LimitExceeded
+from tablekit.errors import DefinitionError, KeyPartError, LimitExceeded
 
-TYPES: dict[str, Any] = {"a": str, "b": str, "n": int, "price": Decimal, "day": date}
+TYPES: dict[str, Any] = {
+    "a": str,
+    "b": str,
+    "n": int,
+    "price": Decimal,
+    "day": date,
+    "end": date,
+    "at": datetime,
+    "blob": bytes,
+}
 LIMITS = {"pk": 2048, "sk": 1024, "index_pk": 2048, "index_sk": 1024}
 
 
@@ -145,6 +154,143 @@ def test_a_beginning_that_runs_into_the_separator_is_refused(beginning: str) -> 
     with pytest.raises(KeyPartError, match=r"^Doc: the part 'a' of the sort key 'D#\{a\}' \S+"):
         doc.begin_part(doc.parts[0], beginning, entity="Doc")
     assert template("D#{a}", separator=None).begin_part(doc.parts[0], "xy", entity="Doc") == "xy"
+
+
+@pytest.mark.parametrize(
+    ("text", "beginning", "reason"),
+    [
+        ("D#{a}", 7, "wants the beginning of its text as a str, got int"),
+        ("D#{n:03d}", "0", "is a number, which has no beginning; ask for a range of it"),
+        ("D#{a}", "", "wants a beginning that is not empty and holds no lone surrogate"),
+        ("D#{a}", "\ud800", "wants a beginning that is not empty and holds no lone surrogate"),
+        ("D#{a}", "x#", "holds '#', which separates the part from what follows it"),
+        ("D#{a}-C", "x-C", "holds '-C', which separates the part from what follows it"),
+    ],
+)
+def test_a_beginning_that_no_text_has_says_why(text: str, beginning: Any, reason: str) -> None:
+    """What no key of the class can begin with is no question to DynamoDB."""
+    doc = template(text)
+    with pytest.raises(KeyPartError) as caught:
+        doc.begin_part(doc.parts[0], beginning, entity="Doc")
+    assert str(caught.value) == f"Doc: the part {doc.names[0]!r} of the sort key {text!r} {reason}."
+
+
+def test_a_field_of_a_type_without_text_is_rendered_by_nobody() -> None:
+    """It is a key by itself, of its own type."""
+    blob = template("{blob}")
+    with pytest.raises(KeyPartError, match=r"is of type bytes, which has no text for a key\.$"):
+        blob.render({"blob": b"x"}, entity="Doc")
+    assert blob.match("x") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "is empty; give it a text such as 'DOC#{doc_id}'"),
+        ("D#{a}]", "has a closing bracket ']' without its '['; write ']]' for the character itself"),
+        ("D#{a}[#X]", "has an optional tail without a field, so that nothing says when it is there"),
+        ("D#{a}[#{b}", "has an opening bracket '[' without its ']'; write '[[' for the character itself"),
+        ("D#{a}[#{b}[#{n:d}]]", "has brackets inside brackets; one optional tail is all there can be"),
+        ("D[#{a}]#", "goes on after its optional tail; the brackets [...] must end it"),
+        ("D#{a", "has a brace '{' without its other half; write '{{' for the character itself"),
+        ("D#{}", "has a part without a name; write the name of a field between the braces"),
+        ("D#{a!r}", "has the part 'a!r', which is no name of a field; conversions and indexes are not understood"),
+        ("[#{a}]", "is nothing but an optional tail; without it the key would be empty"),
+        ("D#{a}[#{a}]", "has 'a' both before its optional tail and in it"),
+        ("D#{a}{b}", "has the parts 'a' and 'b' side by side; put a text such as '#' between them"),
+    ],
+)  # fmt: skip
+def test_a_template_that_is_none_says_why(text: str, reason: str) -> None:
+    """Class, template and reason, when the class is made."""
+    with pytest.raises(DefinitionError) as caught:
+        template(text)
+    assert str(caught.value) == f"Doc: the sort key template {text!r} {reason}."
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        ("n:6d", "'6d' is no format of an int; give a width such as '06d' (1 to 38 digits), or 'd'"),
+        ("n:039d", "'039d' is no format of an int; give a width such as '06d' (1 to 38 digits), or 'd'"),
+        ("price:.2f", "'.2f' is no format of a Decimal; it takes none, or 'd'"),
+        ("day:%H", "a date has no time of day, which '%H' asks for"),
+        ("day:x", "'x' holds no directive such as %Y"),
+        ("at:%b", "%b has no fixed width, or depends on the locale; use %Y %m %d %j %H %M %S %f or %G %V %u"),
+        ("at:%G%m", "an ISO week (%G %V %u) cannot be mixed with %Y, %m, %d or %j"),
+        ("at:%j%V", "an ISO week (%G %V %u) cannot be mixed with %Y, %m, %d or %j"),
+        ("at:%j%m", "%j, the day of the year, cannot be mixed with %m or %d"),
+    ],
+)
+def test_a_format_that_is_none_says_why(part: str, reason: str) -> None:
+    """With the name of the field, and what can stand there."""
+    with pytest.raises(DefinitionError) as caught:
+        template(f"D#{{{part}}}")
+    name = part.partition(":")[0]
+    assert str(caught.value).endswith(f"has a wrong format for the part {name!r}: {reason}.")
+    assert caught.value.field == name
+
+
+def test_a_number_without_a_width_says_both_ways_out() -> None:
+    """A width, or the word that the order does not matter."""
+    with pytest.raises(DefinitionError) as caught:
+        template("D#{n}")
+    assert str(caught.value).endswith(
+        "has the number 'n' without a width, and text sorts '10' before '2'; give it one, such as {n:06d}, or write "
+        "{n:d} to say that the order does not matter."
+    )
+
+
+# Dates in parts
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "fits"),
+    [
+        ("{day}#{day:%Y}", "2024-02-29#2024", True),
+        ("{day}#{day:%Y}", "2024-02-29#2023", False),
+        ("{day:%Y}#{day:%m-%d}", "2024#02-29", True),
+        ("{day:%Y}#{day:%m-%d}", "2023#02-29", False),
+        ("{end:%Y}#{day:%Y}#{day:%m-%d}#{end:%m-%d}", "2023#2024#02-29#02-28", True),
+        ("{end:%Y}#{day:%Y}#{day:%m-%d}#{end:%m-%d}", "2023#2024#02-28#02-29", False),
+        ("{day:%j}", "366", True),
+        ("{day:%j}", "367", False),
+        ("{day:%j}", "000", False),
+        ("{day:%G-%V}", "2020-53", True),
+        ("{day:%G-%V}", "2021-53", False),
+        ("{day:%V-%u}", "53-7", True),
+        ("{day:%d}", "31", True),
+        ("{day:%m}", "02", True),
+        ("{at:%H:%M}", "23:59", True),
+        ("{at:%H:%M}", "24:00", False),
+        ("{at:%Y%%%f}", "2024%000000", True),
+        ("{at:%Y%%%f}", "2024%%00000", False),
+    ],
+)
+def test_a_key_in_parts_of_a_date_fits_a_day_that_there_is(text: str, key: str, fits: bool) -> None:
+    """All parts of one field are of one value, and the least units stand for those that are left out."""
+    role = "index_sk"
+    assert (template(text, role).match(key) is not None) is fits
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "text"),
+    [
+        ("%Y-%m-%d", date(2024, 2, 29), "2024-02-29"),
+        ("%Y%j", date(2024, 12, 31), "2024366"),
+        ("%G-W%V-%u", date(2024, 12, 30), "2025-W01-1"),
+        ("%%%Y", date(7, 1, 1), "%0007"),
+        ("%Y\n%m", date(2024, 1, 1), "2024\n01"),
+    ],
+)
+def test_a_date_in_a_format_is_exact(spec: str, value: date, text: str) -> None:
+    """Each directive with its width, and a doubled percent sign as one."""
+    found = key_text_for(date)
+    assert found is not None
+    assert found.check_spec(spec) is None
+    assert found.render(value, spec) == text
+    assert found.width(spec) == len(text)
+    assert found.accepts(text, spec)
+    assert not found.accepts(text + "0", spec)
 
 
 # Texts of values
