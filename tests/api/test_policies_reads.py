@@ -259,7 +259,7 @@ def test_r48_expired_rows_are_hidden_in_every_read(table: Table) -> None:
     assert [key.get() is not None for key in keys] == [False, True, True]
     assert [item is not None for item in table.batch_get(keys)] == [False, True, True]
     assert {loan.day for loan in Loan.query(shelf_id="ttl")} == {"later", "never"}
-    assert {loan.day for loan in Loan.scan().untyped("skip")} == {"later", "never"}
+    assert {loan.day for loan in Loan.scan().untyped("skip") if loan.shelf_id == "ttl"} == {"later", "never"}
     assert {getattr(item, "day", "") for item in table.query(pk="S#ttl")} == {"later", "never"}
     assert Loan.query(shelf_id="ttl").count() == 2
     assert table.query(Loan, Shelf, shelf_id="ttl").count() == 2
