@@ -61,7 +61,12 @@ def main() -> None:
     """Run all, and print what stays alive."""
     reader = argparse.ArgumentParser(description="Run all chosen tests on each mutant that mutmut left alive.")
     reader.add_argument("--only", default="", metavar="TEXT", help="mutants whose name holds this")
-    reader.add_argument("--skip", default="dynalite or linear_time or warning_at_the_class", metavar="EXPRESSION", help="tests to leave out")
+    reader.add_argument(
+        "--skip",
+        default="dynalite or linear_time or warning_at_the_class",
+        metavar="EXPRESSION",
+        help="tests to leave out",
+    )
     reader.add_argument("tree", type=Path)
     reader.add_argument("jobs", type=int)
     reader.add_argument("tests", nargs="+")

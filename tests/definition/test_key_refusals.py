@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import enum
+import re
 import uuid
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from tablekit.codecs.base import ValueProblem
+from tablekit.definition.keyshape import CharSet, Run
 from tablekit.definition.keytext import key_text_for
 from tablekit.definition.templates import Template, check_key_size
 from tablekit.errors import DefinitionError, KeyPartError, LimitExceeded
+
+
+class Level(enum.Enum):
+    """Two values of text."""
+
+    LOW = "low"
+    HIGH = "high"
+
 
 TYPES: dict[str, Any] = {
     "a": str,
@@ -24,15 +34,13 @@ TYPES: dict[str, Any] = {
     "end": date,
     "at": datetime,
     "blob": bytes,
+    "uid": uuid.UUID,
+    "level": Level,
+    "flag": bool,
 }
+DIGITS = "0123456789"
+AT = datetime(2024, 1, 2, 1, tzinfo=timezone(timedelta(hours=2)))
 LIMITS = {"pk": 2048, "sk": 1024, "index_pk": 2048, "index_sk": 1024}
-
-
-class Level(enum.Enum):
-    """Two values of text."""
-
-    LOW = "low"
-    HIGH = "high"
 
 
 def template(text: str, role: Any = "sk", separator: str | None = "#") -> Template:
@@ -354,27 +362,119 @@ def test_the_text_of_a_value_is_exact(kind: Any, value: Any, spec: str, text: st
 
 
 @pytest.mark.parametrize(
-    ("kind", "spec", "text"),
+    ("kind", "spec", "text", "reason"),
     [
-        (int, "", "01"),
-        (int, "", "9" * 39),
-        (int, "03d", "0001"),
-        (int, "03d", "01"),
-        (Decimal, "", "1.0"),
-        (Decimal, "", "1E+2"),
-        (Decimal, "", "1" * 39),
-        (uuid.UUID, "", "12345678123456781234567812345678"),
-        (bool, "", "True"),
-        (Level, "", "LOW"),
-        (str, "", "\ud800"),
+        (int, "", "01", "not a number in plain form"),
+        (int, "", "9" * 39, "not a number in plain form"),
+        (int, "03d", "0001", "not a number of 3 digits"),
+        (int, "03d", "01", "not a number of 3 digits"),
+        (Decimal, "", "1E+2", "not a decimal number in plain form"),
+        (Decimal, "", "1.0", "not a decimal number in plain form"),
+        (Decimal, "", "-0", "not a decimal number in canonical form"),
+        (uuid.UUID, "", "12345678123456781234567812345678", "not a UUID in canonical form"),
+        (bool, "", "True", "not a value of bool"),
+        (Level, "", "LOW", "not a value of Level"),
+        (date, "", "20240229", "not a date in full form"),
+        (date, "%Y", "2024", "the format '%Y' loses part of the value"),
+        (date, "%Y%j", "2023-366", "not a text of this format"),
+        (date, "%Y%m%d", "00000101", "year 0 is out of range"),
+        (date, "%Y%j", "2023366", "no date has this text"),
+        (date, "%Y%j", "2024367", "no such day of the year"),
+        (datetime, "", "2024-01-01T00:00:00Z", "not a datetime in full form"),
+        (str, "", "\ud800", "a lone surrogate"),
     ],
 )
-def test_a_text_in_another_spelling_is_no_text_of_a_key(kind: Any, spec: str, text: str) -> None:
+def test_a_text_in_another_spelling_is_no_text_of_a_key(kind: Any, spec: str, text: str, reason: str) -> None:
     """Two spellings of one value would be two rows."""
     found = key_text_for(kind)
     assert found is not None
-    with pytest.raises(ValueError, match=r"."):
+    with pytest.raises(ValueError, match=f"^{re.escape(reason)}"):
         found.parse(text, spec)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "key"),
+    [
+        ("{a}", {"a": "x"}, "x"),
+        ("{n:d}#{a}", {"n": 10**18, "a": "x"}, f"{10**18}#x"),
+        ("{n:d}#{a}", {"n": 1 - 10**18, "a": "x"}, f"{1 - 10**18}#x"),
+        ("{n:d}#{a}", {"n": 11, "a": "x"}, "11#x"),
+        ("{n:03d}", {"n": 999}, "999"),
+        ("{n:03d}", {"n": 0}, "000"),
+        ("{price:d}#", {"price": Decimal("1.50")}, "1.5#"),
+        ("{day}", {"day": date(2024, 2, 29)}, "2024-02-29"),
+        ("{day:%Y%m}#{day}", {"day": date(2024, 2, 29)}, "202402#2024-02-29"),
+        ("{at}", {"at": AT}, "2024-01-01T23:00:00.000000Z"),
+        ("{at:%d/%H}", {"at": AT}, "01/23"),
+        ("{uid}", {"uid": uuid.UUID(int=1)}, "00000000-0000-0000-0000-000000000001"),
+        ("{level}#{flag}", {"level": Level.HIGH, "flag": False}, "high#false"),
+        ("{level}#{flag}", {"level": Level.LOW, "flag": True}, "low#true"),
+    ],
+)
+def test_a_key_is_exact_for_each_type(text: str, values: dict[str, Any], key: str) -> None:
+    """As it is rendered, quickly and with care, and as generated code compares it."""
+    found = template(text, "index_sk")
+    assert found.render(values, entity="Doc") == key
+    assert found._careful(values, "Doc") == key
+    scope: dict[str, Any] = {}
+
+    def bind(name: str, value: Any) -> str:
+        scope[f"{name}_{len(scope)}"] = value
+        return next(reversed(scope))
+
+    source = found.equals_source(bind, lambda name: name)
+    assert source is not None
+    quick = eval(source, scope, values)
+    assert quick == key or (quick is None and abs(values.get("n", 0)) >= 10**18)
+
+
+@pytest.mark.parametrize("wrong", [3, None, "x", True, [], date(2024, 1, 1)])
+@pytest.mark.parametrize(
+    "text", ["{n:d}", "{n:03d}", "{day}", "{day:%Y}", "{at}", "{at:%Y}", "{uid}", "{level}", "{flag}"]
+)
+def test_generated_code_refuses_what_render_refuses(text: str, wrong: Any) -> None:
+    """A value of another type is no key, and no error either: `render` says what is wrong."""
+    found = template(text, "index_sk")
+    name = found.names[0]
+    scope: dict[str, Any] = {}
+
+    def bind(label: str, value: Any) -> str:
+        scope[f"{label}_{len(scope)}"] = value
+        return next(reversed(scope))
+
+    source = found.equals_source(bind, lambda _: "value")
+    assert source is not None
+    try:
+        expected: str | None = found.render({name: wrong}, entity="Doc")
+    except KeyPartError:
+        expected = None
+    assert eval(source, scope, {"value": wrong}) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "shape"),
+    [
+        (int, "", [[("-", 0, 1), (DIGITS, 1, None)]]),
+        (int, "03d", [[(DIGITS, 3, 3)]]),
+        (Decimal, "", [[("-", 0, 1), (DIGITS, 1, None), (".", 0, 1), (DIGITS, 0, None)]]),
+        (bool, "", [[(each, 1, 1) for each in "true"], [(each, 1, 1) for each in "false"]]),
+        (date, "%Y-%m", [[(DIGITS, 4, 4), ("-", 1, 1), (DIGITS, 2, 2)]]),
+    ],
+)
+def test_the_shape_of_the_texts_of_a_type(kind: Any, spec: str, shape: list[list[tuple[str, int, int | None]]]) -> None:
+    """By it two classes are told apart whose keys can never coincide."""
+    found = key_text_for(kind)
+    assert found is not None
+    assert found.shape(spec) == tuple(tuple(Run(CharSet.of(chars), *ends) for chars, *ends in row) for row in shape)
+
+
+def test_a_uuid_is_four_dashes_between_hexadecimal_digits() -> None:
+    """In groups of 8, 4, 4, 4 and 12."""
+    found = key_text_for(uuid.UUID)
+    assert found is not None
+    (row,) = found.shape()
+    assert [run.most for run in row] == [8, 1, 4, 1, 4, 1, 4, 1, 12]
+    assert found.width() == 36
 
 
 def test_a_decimal_does_not_sort_as_its_text() -> None:
