@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 LIMIT_SECONDS = 120
+SKIPPED = "dynalite or linear_time or warning_at_the_class"
 NAMED = {1: "noticed", 0: "alive", 33: "no test", 36: "too slow", 24: "too slow", 34: "skipped"}
 
 
