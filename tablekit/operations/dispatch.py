@@ -253,6 +253,8 @@ class Dispatcher:
     def _exception(self, item: Item) -> tuple[str, Any]:
         """A row whose type was not asked for, is unknown, or is missing: its type, and an entity, a raw row or None."""
         stored = item.get(self.registry.type_attribute)
+        if stored is not None and not isinstance(stored, Mapping):
+            raise _shape_error(self.registry, item, self.registry.type_attribute)
         if stored is None or "S" not in stored:
             return UNTYPED, self._untyped(item)
         name: str = stored["S"]
