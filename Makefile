@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST_ARGS ?=
 WHEEL_TRANSPORTS ?= pynamodb
 
-.PHONY: help demo app needs test check bench docs wheel audit compat clean
+.PHONY: help demo app needs test check bench docs wheel audit lock compat clean
 .DELETE_ON_ERROR:
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make docs    build the documentation into docs/_build"
 	@echo "make wheel   build the wheel into dist, try it in an environment of its own, and run part of the tests there"
 	@echo "make audit   bandit, a build that is reproducible, and the wheel's bill of materials"
+	@echo "make lock    write the releases that the library stands on, with their hashes, into .ci/lock-X.Y.txt"
 	@echo "make compat  part of the tests with the oldest and the newest releases of what tablekit depends on"
 	@echo "make clean   remove what these made"
 
@@ -62,6 +63,9 @@ wheel: $(BIN)/python
 
 audit:
 	$(BIN)/python .ci/audit.py dist
+
+lock: $(BIN)/python
+	.ci/lock $(BIN)/python
 
 compat: $(BIN)/python
 	$(BIN)/python .ci/compat/matrix.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
+import time
 import uuid
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -266,6 +267,12 @@ def test_a_number_without_a_width_says_both_ways_out() -> None:
         ("{day:%G-%V}", "2020-53", True),
         ("{day:%G-%V}", "2021-53", False),
         ("{day:%V-%u}", "53-7", True),
+        ("{day:%u}", "7", True),
+        ("{day:%u}", "8", False),
+        ("{day:%V}", "53", True),
+        ("{day:%V}", "54", False),
+        ("{day:%G}", "2024", True),
+        ("{day:%G}", "0000", False),
         ("{day:%d}", "31", True),
         ("{day:%m}", "02", True),
         ("{at:%H:%M}", "23:59", True),
@@ -323,6 +330,9 @@ def test_a_date_in_a_format_is_exact(spec: str, value: date, text: str) -> None:
         (uuid.UUID, "1", "", "wants a UUID, got str"),
         (bool, 1, "", "wants one of the values of bool, got int"),
         (Level, "low", "", "wants one of the values of Level, got str"),
+        (datetime, date(2026, 1, 1), "", "wants a datetime, got date"),
+        (datetime, datetime(2026, 1, 1), "", "is a naive datetime; give it a time zone, such as timezone.utc"),  # noqa: DTZ001
+        (datetime, datetime(1, 1, 1, tzinfo=AT.tzinfo), "", "is outside the years 1 to 9999 in UTC"),
         (date, "1", "", "wants a date, got str"),
         (date, datetime(2026, 1, 1, tzinfo=timezone.utc), "", "wants a date, got datetime"),
     ],
@@ -475,6 +485,20 @@ def test_a_uuid_is_four_dashes_between_hexadecimal_digits() -> None:
     (row,) = found.shape()
     assert [run.most for run in row] == [8, 1, 4, 1, 4, 1, 4, 1, 12]
     assert found.width() == 36
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process is set on POSIX only")
+def test_the_zone_of_the_machine_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys stand in UTC, wherever the program runs."""
+    found = key_text_for(datetime)
+    assert found is not None
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        assert found.render(AT) == "2024-01-01T23:00:00.000000Z"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_decimal_does_not_sort_as_its_text() -> None:

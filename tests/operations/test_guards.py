@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from typing import Any
 
 import pytest
 
 from tablekit import Entity, Field, Table, field, version
 from tablekit.definition.entity import schema_of
+from tablekit.expressions.conditions import Condition
 from tablekit.operations.delete import plan_delete
-from tablekit.operations.guards import passes_untyped
+from tablekit.operations.guards import (
+    delete_guard,
+    passes_untyped,
+    present_guard,
+    put_guard,
+    type_condition,
+    version_check,
+)
 from tablekit.operations.put import plan_put
 from tablekit.operations.save import plan_save
+from tablekit.wire.rendering import Renderer
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 inferring = Table("inferring-app", untyped="infer")
@@ -71,3 +81,51 @@ def test_planning_does_not_touch_the_entity() -> None:
     plan_put(note, NOW)
     plan_delete(note)
     assert {name: repr(value) for name, value in note.__dict__.items()} == before
+
+
+def rendered(condition: Condition) -> tuple[str, dict[str, str], dict[str, Any]]:
+    """A condition as it is sent: its text, names and values."""
+    renderer = Renderer()
+    text = renderer.render_condition(condition)
+    return text, dict(renderer.names or {}), dict(renderer.values or {})
+
+
+ONE = {":Note": {"S": "Note"}}
+TWO = {":Note": {"S": "Note"}, ":Memo": {"S": "Memo"}}
+
+
+@pytest.mark.parametrize(
+    ("condition", "text", "values"),
+    [
+        (type_condition(schema_of(Note), ("Note",)), "#EntityType = :Note", ONE),
+        (type_condition(schema_of(Note), ("Note", "Memo")), "#EntityType IN (:Note, :Memo)", TWO),
+        (put_guard(schema_of(Note), ("Note",)), "attribute_not_exists(#PK) OR #EntityType = :Note", ONE),
+        (
+            put_guard(schema_of(Note), ("Note",), untyped=True),
+            "attribute_not_exists(#PK) OR #EntityType = :Note OR attribute_not_exists(#EntityType)",
+            ONE,
+        ),
+        (delete_guard(schema_of(Note), ("Note",)), "attribute_not_exists(#PK) OR #EntityType = :Note", ONE),
+        (
+            delete_guard(schema_of(Note), ("Note", "Memo"), untyped=True),
+            "attribute_not_exists(#PK) OR #EntityType IN (:Note, :Memo) OR attribute_not_exists(#EntityType)",
+            TWO,
+        ),
+        (present_guard(schema_of(Note), ("Note",)), "#EntityType = :Note", ONE),
+        (
+            present_guard(schema_of(Note), ("Note",), untyped=True),
+            "attribute_exists(#PK) AND (#EntityType = :Note OR attribute_not_exists(#EntityType))",
+            ONE,
+        ),
+        (
+            version_check(schema_of(Note), 0),
+            "attribute_exists(#PK) AND attribute_not_exists(#revision)",
+            {},
+        ),
+        (version_check(schema_of(Note), 3), "#revision = :revision_before", {":revision_before": {"N": "3"}}),
+    ],
+)
+def test_each_guard_is_exact(condition: Condition, text: str, values: dict[str, Any]) -> None:
+    """A row is there or not, is of the class, and has the version that was loaded."""
+    assert rendered(condition)[0] == text
+    assert rendered(condition)[2] == values
