@@ -103,8 +103,8 @@ FAILED = [
         row(),
         ItemExists,
         (
-            f"put of {{}}: {TAKEN}; an entity that was not loaded would reset its version: get() it first, or change it by "
-            "update()."
+            f"put of {{}}: {TAKEN}; an entity that was not loaded would reset its version: get() it first, or change "
+            "it by update()."
         ),
     ),
     (saving, row(), VersionConflict, f"save of {{}}: {FIRST} its version is 2; {AGAIN}"),
