@@ -125,8 +125,8 @@ FAILED = [
         row("Task"),
         WrongEntityType,
         (
-            "save of {}: the row is a 'Task', not a 'Note'. Nothing was changed. Task keeps more than Note does of what "
-            "this write changes; write it through Task."
+            "save of {}: the row is a 'Task', not a 'Note'. Nothing was changed. Task keeps more than Note does of "
+            "what this write changes; write it through Task."
         ),
     ),
     (updating, None, ItemNotFound, "update of {}: there is no row under the key. Create it first, or say upsert=True."),
