@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tablekit import DecodeError, Entity, Field, MissingEntityType, ShardedCounter, Table, ttl
+from tablekit import DecodeError, Entity, Field, MissingEntityType, NotLoaded, ShardedCounter, Table, ttl
 from tablekit.definition.entity import schema_of
 from tablekit.errors import UnknownEntityType, WrongEntityType
 from tablekit.operations.dispatch import (
@@ -376,3 +376,36 @@ def test_a_row_by_key_may_be_told_by_its_key() -> None:
         decode_as(schema_of(Line), key)
     with pytest.raises(MissingEntityType, match="its key fits no class, or several"):
         decode_as(schema_of(Order), {"PK": {"S": "O#1"}, "SK": {"S": "?"}})
+
+
+def test_a_part_of_a_row_by_key_is_a_partial_entity() -> None:
+    """What was not read is told when it is asked for."""
+    found = decode_as(schema_of(Audio), row("Audio"), frozenset({"shelf_id", "book_id"}))
+    assert found.book_id == "1"
+    with pytest.raises(NotLoaded):
+        _ = found.minutes
+
+
+@pytest.mark.parametrize("attribute", ["PK", "SK", "EntityType", "minutes"])
+def test_a_row_by_key_of_another_shape_says_which_attribute_it_is(attribute: str) -> None:
+    """A plain value in place of an attribute value, as boto3's resource and JSON have them."""
+    with pytest.raises(DecodeError) as caught:
+        decode_as(schema_of(Audio), {**row("Audio", minutes={"N": "3"}), attribute: 3})
+    assert caught.value.attribute == attribute
+
+
+def test_what_a_hook_raises_is_not_taken_for_the_rows_fault() -> None:
+    """A row of sound shape explains nothing of it."""
+    shop = Table("shop")
+
+    class Order(Entity, table=shop, pk="O#{order_id}", sk="ORDER"):
+        order_id: Field[str]
+
+        def after_load(self) -> None:
+            raise RuntimeError("out of order")
+
+    item = {"PK": {"S": "O#1"}, "SK": {"S": "ORDER"}, "EntityType": {"S": "Order"}}
+    with pytest.raises(RuntimeError, match="out of order"):
+        decode_as(schema_of(Order), item)
+    with pytest.raises(RuntimeError, match="out of order"):
+        Dispatcher(shop, None).entities([item])
