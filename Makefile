@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST_ARGS ?=
-WHEEL_TRANSPORTS ?= pynamodb
+WHEEL_TRANSPORTS ?= pynamodb aio
 
 .PHONY: help demo app needs test check bench docs wheel audit lock compat clean
 .DELETE_ON_ERROR:

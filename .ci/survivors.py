@@ -15,6 +15,7 @@ import argparse
 import collections
 import json
 import os
+import random
 import signal
 import sys
 import time
@@ -68,6 +69,7 @@ def main() -> None:
         metavar="EXPRESSION",
         help="tests to leave out",
     )
+    reader.add_argument("--sample", type=int, metavar="N", help="look at N of them, taken at random with a fixed seed")
     reader.add_argument("tree", type=Path)
     reader.add_argument("jobs", type=int)
     reader.add_argument("tests", nargs="+")
@@ -90,6 +92,10 @@ def main() -> None:
     if outcome(tree, tests) != 0:
         sys.exit("The tests fail without any mutant.")
     todo = [name for name, code in first.items() if NAMED.get(code) in ("alive", "no test")]
+    left = len(todo)
+    if given.sample is not None and given.sample < left:
+        todo = random.Random(1).sample(todo, given.sample)
+    looked_at = len(todo)
     running: dict[int, str] = {}
     alive: list[str] = []
     begun = time.monotonic()
@@ -105,8 +111,13 @@ def main() -> None:
         if os.waitstatus_to_exitcode(status) == 0:
             alive.append(name)
             print("alive", name, flush=True)
-    noticed = len(first) - len(alive) - counts["skipped"]
-    print(f"{noticed} of {len(first)} noticed, {noticed / max(1, len(first)):.1%}, {time.monotonic() - begun:.0f} s")
+    # Of a sample, what stays alive stands for as large a part of all that were left.
+    about = round(len(alive) * left / looked_at) if looked_at else 0
+    noticed = len(first) - about - counts["skipped"]
+    part = "" if looked_at == left else f" by a sample of {looked_at} of {left}"
+    print(
+        f"{noticed} of {len(first)} noticed{part}, {noticed / max(1, len(first)):.1%}, {time.monotonic() - begun:.0f} s"
+    )
 
 
 if __name__ == "__main__":
