@@ -337,3 +337,55 @@ def test_a_generic_class_gives_its_arguments_to_those_inside():
     """What a type variable stands for is known at every depth, and the names say so."""
     codec = codec_for(Pair[int])
     assert (codec.name, codec.child("box").name, codec.child("other").name) == ("Pair[int]", "Box[int]", "int")
+
+
+Named = TypeAliasType("Named", "list[Annotated[int, LOUD]]")
+Cards = TypeAliasType("Cards", "list[Card]")
+LOUD = custom(name="loud")
+
+
+@attrs.define
+class Given:
+    """A field with a codec of its own."""
+
+    amount: complex = attrs.field(metadata={"tablekit": {"codec": LOUD}})
+
+
+@attrs.frozen
+class Fixed:
+    """Nothing of it can change."""
+
+    n: int
+
+
+@attrs.frozen
+class Track:
+    """Frozen around a list that can change."""
+
+    points: list[Fixed]
+
+
+@pytest.mark.parametrize(("alias", "name"), [(Named, "list[loud]"), (Cards, "list[Card]"), (dict[str, Cards], None)])
+def test_the_text_of_an_alias_is_resolved_in_its_module(alias, name):
+    """Names of the module are found, and what Annotated carries is kept."""
+    assert codec_for(alias).name == (name or "dict[str, list[Card]]")
+
+
+def test_the_text_of_an_alias_is_resolved_in_the_namespace():
+    """Names of a function are found where they are given."""
+    local = TypeAliasType("local", "list[Inner] | dict[str, local]")  # noqa: F821  the namespace has it
+    codec = codec_for(local, namespace={"Inner": Card})
+    assert codec.name == "list[Card] | dict[str, local]"
+
+
+def test_a_codec_in_the_metadata_of_a_field_holds():
+    """The annotation is then not looked at."""
+    assert codec_for(Given).child("amount") is LOUD
+
+
+def test_only_a_frozen_class_of_what_cannot_change_is_shared():
+    """Every other class has a copier."""
+    assert codec_for(Fixed).copy is None
+    assert codec_for(list[Fixed] | None).copy is not None
+    for annotation in (Track, Card, Node, Box[int]):
+        assert codec_for(annotation).copy is not None
