@@ -358,6 +358,7 @@ def test_the_decoder_of_a_class_runs_once_where_it_succeeds(monkeypatch):
     ("annotation", "source"),
     [
         (Color, 'by_text_0[av["S"]]'),
+        (Level, 'by_text_0[av["N"]]'),
         (Plain, 'read_0(av["M"])'),
         (tuple[int, str], 'read_tuple_0(av["L"])'),
         (dict[Color, Any], '{key_0(k): decode_free_1(x) for k, x in av["M"].items()}'),
