@@ -80,12 +80,13 @@ class EnumCodec(_ChoiceCodec):
         super().__init__(cls.__qualname__, choices)
         self.python_types = (cls,)
         self._cls = cls
-        self._wires = dict(choices) if _hashable(choices) else {}
+        # By identity: an enum with an __eq__ of its own has members that cannot be hashed.
+        self._wires = {id(member): av for member, av in choices}
 
     def encode(self, value: Any) -> AttributeValue:
         if not isinstance(value, self._cls):
             raise wrong_type(self.name, value)
-        av = self._wires.get(value)
+        av = self._wires.get(id(value))
         # A fresh dict each time: requests may be changed by whoever sends them.
         return dict(av) if av is not None and self.key_type else encode_free(value.value)
 
@@ -94,15 +95,6 @@ class EnumCodec(_ChoiceCodec):
             return self._cls(decode_free(av))
         except (ValueError, TypeError, KeyError):
             return super()._unknown(av)
-
-
-def _hashable(choices: list[tuple[Any, AttributeValue]]) -> bool:
-    try:
-        for value, _ in choices:
-            hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 class LiteralCodec(_ChoiceCodec):

@@ -9,6 +9,7 @@ from tablekit._types import AttributeValue
 from tablekit.codecs.base import Bind, Codec, ValueProblem, is_a, payload, wrong_type
 from tablekit.codecs.codegen import Names, compile_function
 from tablekit.codecs.freeform import key_segment, map_key
+from tablekit.codecs.scalars import StrCodec
 
 __all__ = ["ListCodec", "MapCodec", "TupleCodec"]
 
@@ -172,7 +173,8 @@ class MapCodec(Codec[Any]):
         self.open_depth = value.open_depth
         copy = value.copy
         self.copy = dict if copy is None else lambda values: {key: copy(each) for key, each in values.items()}
-        self._plain = key.name == "str"
+        # A codec of the user's own for str may have the same name, and store keys otherwise.
+        self._plain = isinstance(key, StrCodec)
 
     def encode(self, value: Any) -> AttributeValue:
         if not isinstance(value, self.python_types):

@@ -132,6 +132,10 @@ def _unsupported(annotation: Any) -> UnsupportedAnnotation:
     )
 
 
+def _only_itself(codec: Codec[Any]) -> UnsupportedAnnotation:
+    return UnsupportedAnnotation(f"{codec.name} is defined by nothing but itself")
+
+
 class _Builder:
     """Makes one codec and those inside it; a class or alias that contains itself finds itself here."""
 
@@ -141,6 +145,7 @@ class _Builder:
         self._nested: dict[Any, NestedCodec] = {}
         self._aliases: dict[Any, LazyCodec] = {}
         self._unions: list[UnionCodec] = []
+        self._unions_open: dict[Any, LazyCodec] = {}
         # What is being made, outermost first, and what of it was met again inside itself.
         self._open: list[Any] = []
         self._met: set[Any] = set()
@@ -195,9 +200,9 @@ class _Builder:
         if origin in (typing.Literal, typing_extensions.Literal):
             return LiteralCodec(arguments)
         if origin in (typing.Union, types.UnionType):
-            return self._union(arguments)
+            return self._union(annotation, arguments)
         if origin is tuple:
-            return self._tuple(arguments)
+            return self._tuple(annotation, arguments)
         if is_nested(origin):
             return self._class(annotation, origin)
         raise _unsupported(annotation)
@@ -218,10 +223,10 @@ class _Builder:
         given: list[Codec[Any]] = [each for each in metadata if isinstance(each, Codec)]
         return given[-1] if given else self.build(annotation.__origin__)
 
-    def _tuple(self, arguments: tuple[Any, ...]) -> Codec[Any]:
-        if not arguments:
+    def _tuple(self, annotation: Any, arguments: tuple[Any, ...]) -> Codec[Any]:
+        if annotation in (tuple, typing.Tuple):  # noqa: UP006  the older spelling, which get_args cannot tell from tuple[()]
             return ListCodec(_SCALARS[Any], "tuple")
-        if arguments[-1] is Ellipsis:
+        if arguments and arguments[-1] is Ellipsis:
             return ListCodec(self.build(arguments[0]), "tuple")
         return TupleCodec(tuple(self.build(each) for each in arguments if each != ()))
 
@@ -234,22 +239,47 @@ class _Builder:
             )
         return MapCodec(codec, self.build(value), kind)
 
-    def _union(self, arguments: tuple[Any, ...]) -> Codec[Any]:
-        members = [self.build(each) for each in arguments if each is not type(None)]
-        if len(members) == len(arguments):
-            return self._members(members)
+    def _union(self, annotation: Any, arguments: tuple[Any, ...]) -> Codec[Any]:
+        again = _lookup(self._unions_open, annotation)
+        if again is not None:
+            return again
+        given = [each for each in arguments if each is not type(None)]
+        members = [self.build(each) for each in given]
+        if any(map(self._alias_of, members)):
+            # A union needs to know how its members are stored: it looks into an alias that is still being made.
+            self._unions_open[annotation] = LazyCodec(" | ".join(member.name for member in members))
+            members = [self._looked_into(member) for member in members]
+            self._unions_open.pop(annotation).target = made = self._joined(members, len(members) < len(arguments))
+            return made
+        return self._joined(members, len(members) < len(arguments))
+
+    def _joined(self, members: list[Codec[Any]], nullable: bool) -> Codec[Any]:
         inner = self._members(members)
-        return inner if inner.nullable else OptionalCodec(inner)
+        return OptionalCodec(inner) if nullable and not inner.nullable else inner
 
     def _members(self, members: list[Codec[Any]]) -> Codec[Any]:
         if len(members) == 1:
             return members[0]
         for member in members:
             if not member.tags:
-                raise UnsupportedAnnotation(f"{member.name} is defined by nothing but itself")
+                raise UnsupportedAnnotation(f"the codec of {member.name} does not say in `tags` how it is stored")
         union = UnionCodec(tuple(members))
         self._unions.append(union)
         return union
+
+    def _alias_of(self, codec: Codec[Any]) -> Any:
+        """The alias that is still being made, for which a codec stands; None for every other codec."""
+        return next((alias for alias, lazy in self._aliases.items() if lazy is codec), None)
+
+    def _looked_into(self, member: Codec[Any]) -> Codec[Any]:
+        seen: list[Any] = []
+        inside = member
+        while (alias := self._alias_of(inside)) is not None and alias not in seen:
+            seen.append(alias)
+            inside = self.build(self._alias_value(alias))
+        if isinstance(inside, LazyCodec):
+            raise _only_itself(member)
+        return inside
 
     def _alias(self, annotation: Any) -> Codec[Any]:
         if annotation in self._aliases:
@@ -257,24 +287,24 @@ class _Builder:
             return self._aliases[annotation]
         self._open.append(annotation)
         lazy = self._aliases[annotation] = LazyCodec(str(annotation))
-        origin = typing.get_origin(annotation)
-        value = self._alias_value(annotation if origin is None else origin)
-        if origin is not None:
-            value = value[typing.get_args(annotation)]
-        lazy.target = self.build(value)
+        lazy.target = self.build(self._alias_value(annotation))
+        if lazy.target is lazy:
+            raise _only_itself(lazy)
         del self._aliases[annotation]
         self._open.pop()
         return lazy.target
 
-    def _alias_value(self, alias: Any) -> Any:
+    def _alias_value(self, annotation: Any) -> Any:
         """What an alias stands for, with the strings in it resolved: before Python 3.12 only they allow recursion."""
+        alias = typing.get_origin(annotation) or annotation
         holder = types.SimpleNamespace(__annotations__={"value": alias.__value__})
         module = vars(sys.modules.get(alias.__module__, typing))
         known = {**self._namespace, alias.__name__: alias}
         try:
-            return typing.get_type_hints(holder, globalns=module, localns=known, include_extras=True)["value"]
+            hints = typing.get_type_hints(holder, globalns=module, localns=known, include_extras=True)
         except NameError as error:
             raise UnsupportedAnnotation(f"the alias {alias} names {error.name}, which cannot be found") from None
+        return hints["value"] if alias is annotation else hints["value"][typing.get_args(annotation)]
 
     def _class(self, annotation: Any, cls: type[Any]) -> Codec[Any]:
         known = self._nested.get(annotation)

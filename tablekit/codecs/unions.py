@@ -179,8 +179,7 @@ class LazyCodec(Codec[Any]):
         return value if copy is None else copy(value)
 
     def _found(self) -> Codec[Any]:
-        if self.target is None:
-            raise UnsupportedAnnotation(f"{self.name} is defined by nothing but itself")
+        assert self.target is not None, "an alias is used after it is made"
         return self.target
 
     def encode(self, value: Any) -> AttributeValue | None:
