@@ -155,9 +155,9 @@ def _bind(annotation: Any, bindings: Bindings, outer: Mapping[Any, Any]) -> None
     arguments = [_substitute(each, outer) for each in typing.get_args(annotation)]
     own = dict(zip(getattr(origin, "__parameters__", ()), arguments, strict=False))
     bindings.setdefault(origin, own)
-    for base in getattr(origin, "__orig_bases__", getattr(origin, "__bases__", ())):
-        if base is not object and typing.get_origin(base) is not typing.Generic:
-            _bind(base, bindings, own)
+    # A class whose bases are plain has none of its own written down; getattr would give those of one base.
+    for base in vars(origin).get("__orig_bases__", origin.__bases__):
+        _bind(base, bindings, own)
 
 
 def _substitute(annotation: Any, chosen: Mapping[Any, Any]) -> Any:

@@ -99,6 +99,20 @@ class Bottom(Middle):
     """A class whose bindings come from the base of its base."""
 
 
+@attrs.define(slots=False)
+class Slot(Generic[T]):
+    """A generic class of one variable."""
+
+    held: T
+
+
+@attrs.define(slots=False)
+class Other(Generic[T]):
+    """Another generic class with the same variable."""
+
+    other: list[T]
+
+
 @attrs.define
 class Raw(Holder):  # type: ignore[type-arg]
     """A class that leaves its base's variables open."""
@@ -229,6 +243,24 @@ def test_a_variable_means_what_its_own_class_says() -> None:
 def test_bindings_are_found_through_plain_classes() -> None:
     """A base that has no variables of its own passes those of its base on."""
     assert types(Bottom) == types(Middle) == types(Holder[int, str], Holder)
+
+
+def test_bindings_are_found_through_each_of_several_bases() -> None:
+    """A class of two plain bases has the types of both."""
+
+    @attrs.define(slots=False)
+    class One(Slot[int]):
+        pass
+
+    @attrs.define(slots=False)
+    class Two(Other[str]):
+        pass
+
+    @attrs.define(slots=False)
+    class Both(One, Two):
+        pass
+
+    assert types(Both) == {"held": int, "other": list[str]}
 
 
 def test_a_variable_may_be_given_another_variable() -> None:
