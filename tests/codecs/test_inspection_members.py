@@ -279,7 +279,11 @@ def test_a_field_without_an_annotation_is_refused() -> None:
 
 def test_a_type_may_be_given_beside_an_annotation() -> None:
     """``attrs.field(type=...)`` stands for the annotation where there is none."""
-    cls = attrs.make_class("Typed", {"n": attrs.field(type=int)})
+
+    class Typed:
+        """A class whose fields are declared elsewhere."""
+
+    cls = attrs.define(Typed, these={"n": attrs.field(type=int)})
     assert types(cls) == {"n": int}
 
 
