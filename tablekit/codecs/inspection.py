@@ -155,9 +155,14 @@ def _bind(annotation: Any, bindings: Bindings, outer: Mapping[Any, Any]) -> None
     arguments = [_substitute(each, outer) for each in typing.get_args(annotation)]
     own = dict(zip(getattr(origin, "__parameters__", ()), arguments, strict=False))
     bindings.setdefault(origin, own)
-    # A class whose bases are plain has none of its own written down; getattr would give those of one base.
-    for base in vars(origin).get("__orig_bases__", origin.__bases__):
+    for base in _bases(origin):
         _bind(base, bindings, own)
+
+
+def _bases(cls: type[Any]) -> tuple[Any, ...]:
+    """The bases as they are written. A class whose bases are plain has no list of its own: getattr finds another's."""
+    bases: tuple[Any, ...] = vars(cls).get("__orig_bases__", cls.__bases__)
+    return bases
 
 
 def _substitute(annotation: Any, chosen: Mapping[Any, Any]) -> Any:
