@@ -59,7 +59,9 @@ def is_frozen(cls: type[Any]) -> bool:
     """Whether instances refuse assignment to their fields; a class that does not say so counts as changeable."""
     if attrs.has(cls):
         return cls.__setattr__.__name__ == "_frozen_setattrs"
-    return bool(vars(cls)["__dataclass_params__"].frozen)
+    # A plain subclass of a dataclass has its base's.
+    made: Any = cls
+    return bool(made.__dataclass_params__.frozen)
 
 
 def members_of(annotation: Any, cls: type[Any], namespace: Mapping[str, Any]) -> tuple[Member, ...]:
@@ -118,7 +120,7 @@ def _dataclass_fields(cls: type[Any]) -> Iterator[Declared]:
 def _hints(annotation: Any, cls: type[Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
     bindings: Bindings = {}
     _bind(annotation, bindings, {})
-    known = {cls.__name__: cls}
+    known = {each.__name__: each for each in reversed(cls.__mro__[:-1])}
     hints: dict[str, Any] = {}
     for owner in reversed(cls.__mro__[:-1]):
         # Each class by itself: two of them may use one type variable for different things.
@@ -130,9 +132,9 @@ def _hints(annotation: Any, cls: type[Any], namespace: Mapping[str, Any]) -> dic
 
 
 def _resolve(owner: type[Any], known: Mapping[str, Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
-    own = {**known, owner.__name__: owner}
+    own = {owner.__name__: owner}
     # Local names come first for a class that was made among them, and last for one of a module.
-    scopes: list[Mapping[str, Any]] = [own, {**namespace, **own}]
+    scopes: list[Mapping[str, Any]] = [own, {**known, **namespace, **own}]
     if "<locals>" in owner.__qualname__:
         scopes.reverse()
     missing = NameError()
@@ -153,9 +155,14 @@ def _bind(annotation: Any, bindings: Bindings, outer: Mapping[Any, Any]) -> None
     arguments = [_substitute(each, outer) for each in typing.get_args(annotation)]
     own = dict(zip(getattr(origin, "__parameters__", ()), arguments, strict=False))
     bindings.setdefault(origin, own)
-    for base in getattr(origin, "__orig_bases__", getattr(origin, "__bases__", ())):
-        if base is not object and typing.get_origin(base) is not typing.Generic:
-            _bind(base, bindings, own)
+    for base in _bases(origin):
+        _bind(base, bindings, own)
+
+
+def _bases(cls: type[Any]) -> tuple[Any, ...]:
+    """The bases as they are written. A class whose bases are plain has no list of its own: getattr finds another's."""
+    bases: tuple[Any, ...] = vars(cls).get("__orig_bases__", cls.__bases__)
+    return bases
 
 
 def _substitute(annotation: Any, chosen: Mapping[Any, Any]) -> Any:

@@ -38,7 +38,7 @@ class StrCodec(Codec[str]):
             except UnicodeEncodeError:
                 raise ValueProblem("holds a lone surrogate, which is no Unicode text") from None
         # A subclass (a StrEnum member) is stored as the plain text.
-        return {"S": value if type(value) is str else str.__str__(value)}
+        return {"S": str.__str__(value)}
 
     def decode(self, av: AttributeValue) -> str:
         text = payload(av, "S", self.name)

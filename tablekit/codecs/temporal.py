@@ -70,8 +70,7 @@ def _microseconds(fraction: str | None) -> str:
 
 
 def _offset(text: str) -> timedelta:
-    if text in "Zz":
-        return timedelta(0)
+    # Nothing is behind a Z, and minutes may be left out.
     digits = text[1:].replace(":", "").ljust(4, "0")
     hours, minutes = int(digits[:2]), int(digits[2:])
     size = timedelta(hours=hours, minutes=minutes)
@@ -195,7 +194,7 @@ class TimedeltaCodec(Codec[timedelta]):
             raise wrong_type(self.name, value)
         total = value // _MICROSECOND
         seconds, rest = divmod(abs(total), 1_000_000)
-        text = f"{seconds}.{rest:06d}".rstrip("0").rstrip(".") if rest else str(seconds)
+        text = f"{seconds}.{rest:06d}".rstrip("0") if rest else str(seconds)
         return {"N": f"-{text}" if total < 0 else text}
 
     def decode(self, av: AttributeValue) -> timedelta:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from tablekit._types import AttributeValue
-from tablekit.codecs.base import Codec, ValueProblem
+from tablekit.codecs.base import Codec, ValueProblem, payload
+from tablekit.codecs.numbers import read_decimal
 from tablekit.codecs.resolve import UnsupportedAnnotation
 
 __all__ = ["TtlCodec"]
@@ -33,7 +33,7 @@ class TtlCodec(Codec[Any]):
     @classmethod
     def over(cls, codec: Codec[Any]) -> TtlCodec:
         """The TTL codec for a field whose annotation gives `codec`; it must be a datetime, or that or None."""
-        if codec.name.replace(" ", "") not in ("datetime", "datetime|None"):
+        if codec.name not in ("datetime", "datetime | None"):
             raise UnsupportedAnnotation(
                 f"a ttl() field holds a time: annotate Field[datetime] or Field[datetime | None], not {codec.name}."
             )
@@ -43,17 +43,19 @@ class TtlCodec(Codec[Any]):
         """What the field holds for a value given to it: a datetime, a timedelta from now, or epoch seconds."""
         if value is None:
             return None
-        if isinstance(value, timedelta):
-            value = now + value
-        elif isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(value, int) and not isinstance(value, bool):
             value = datetime.fromtimestamp(_checked(value), timezone.utc)
-        if not isinstance(value, datetime):
+        if not isinstance(value, (datetime, timedelta)):
             raise ValueProblem(
                 f"wants an aware datetime, a timedelta from now, or whole epoch seconds, not {type(value).__name__}"
             )
-        if value.tzinfo is None or value.utcoffset() is None:
+        if isinstance(value, datetime) and value.utcoffset() is None:
             raise ValueProblem("wants an aware datetime; give it a tzinfo, such as timezone.utc")
-        return value.astimezone(timezone.utc).replace(microsecond=0)
+        try:
+            moment = now + value if isinstance(value, timedelta) else value
+            return moment.astimezone(timezone.utc).replace(microsecond=0)
+        except OverflowError:
+            raise ValueProblem("wants a time within the years 1 to 9999 in UTC") from None
 
     def encode(self, value: Any) -> AttributeValue | None:
         if value is None:
@@ -73,12 +75,12 @@ class TtlCodec(Codec[Any]):
     def decode(self, av: AttributeValue) -> Any:
         if "NULL" in av and self.nullable:
             return None
-        text = av["N"]
         # Other writers may have stored a fraction; DynamoDB ignores it, and so do we.
-        return datetime.fromtimestamp(int(float(text)) if "." in text else int(text), timezone.utc)
-
-    def decode_source(self, av: str, bind: Callable[[str, Any], str]) -> str:
-        return f"{bind('ttl', self.decode)}({av})"
+        seconds = int(read_decimal(payload(av, "N", self.name)))
+        try:
+            return datetime.fromtimestamp(seconds, timezone.utc)
+        except (ValueError, OverflowError, OSError):
+            raise ValueProblem("the stored number is no time in epoch seconds, within the years 1 to 9999") from None
 
 
 def _checked(seconds: int) -> int:
