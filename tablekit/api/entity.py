@@ -202,29 +202,25 @@ class Entity(EntityBase, root=True):
 
         Raises `WrongEntityType` when the row is another class's, `KeyPartError` for a missing part.
         """
-        if positional:
-            raise _by_name(cls, "get")
-        return run(verbs.get(session_for(schema_of(cls)), cls, **key))
+        return run(verbs.get(session_for(schema_of(cls)), cls, *positional, **key))
 
     @classmethod
     def get_or_raise(cls, /, *positional: Never, **key: Any) -> Self:
         """The entity under a key. Raises `ItemNotFound`."""
-        if positional:
-            raise _by_name(cls, "get_or_raise")
-        return run(verbs.get_or_raise(session_for(schema_of(cls)), cls, **key))
+        return run(verbs.get_or_raise(session_for(schema_of(cls)), cls, *positional, **key))
 
     @classmethod
     def key(cls, /, *positional: Never, **parts: Any) -> Key[Self]:
         """The key of one row, with the verbs that need nothing loaded."""
         if positional:
-            raise _by_name(cls, "key")
+            raise verbs.by_name(cls, "key")
         return Key(cls, parts)
 
     @classmethod
     def query(cls, /, *positional: Never, **parts: Any) -> Query[Self]:
         """The entities of this class in one partition, by the fields of its key."""
         if positional:
-            raise _by_name(cls, "query")
+            raise verbs.by_name(cls, "query")
         return Query(_spec(cls, parts, scan=False))
 
     @classmethod
@@ -280,14 +276,6 @@ class Entity(EntityBase, root=True):
 
 def _session(entity: Entity) -> Session:
     return session_for(schema_of(entity))
-
-
-def _by_name(cls: type[Entity], verb: str) -> TypeError:
-    """The error for parts of a key that are given by position, in which two of them are easily swapped."""
-    names = ", ".join(
-        f"{name}=..." for name in dict.fromkeys(name for key in schema_of(cls).keys for name in key.names)
-    )
-    return TypeError(f"{cls.__name__}.{verb} takes the fields of the key by name: {cls.__name__}.{verb}({names}).")
 
 
 def _spec(cls: type[Entity], parts: Mapping[str, Any], *, scan: bool) -> QuerySpec:

@@ -27,10 +27,11 @@ from tablekit.operations.unique_write import write_alone
 from tablekit.operations.update import Update, plan_update
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Never, Self
 
 __all__ = [
     "KeyBase",
+    "by_name",
     "create",
     "delete",
     "delete_key",
@@ -220,15 +221,27 @@ async def refresh(session: Session, entity: E, *, consistent: bool = True) -> E:
 # Keys
 
 
+def by_name(cls: type[EntityBase], verb: str) -> TypeError:
+    """The error for parts of a key that are given by position, in which two of them are easily swapped."""
+    names = ", ".join(
+        f"{name}=..." for name in dict.fromkeys(name for key in schema_of(cls).keys for name in key.names)
+    )
+    return TypeError(f"{cls.__name__}.{verb} takes the fields of the key by name: {cls.__name__}.{verb}({names}).")
+
+
 @call("get")
-async def get(session: Session, cls: type[E], /, **key: Any) -> E | None:
+async def get(session: Session, cls: type[E], /, *positional: Never, **key: Any) -> E | None:
     """The entity under a key, or None."""
+    if positional:
+        raise by_name(cls, "get")
     return await get_entity(session, schema_of(cls), KeyBase(cls, key).item)  # type: ignore[no-any-return]
 
 
 @call("get")
-async def get_or_raise(session: Session, cls: type[E], /, **key: Any) -> E:
+async def get_or_raise(session: Session, cls: type[E], /, *positional: Never, **key: Any) -> E:
     """The entity under a key. Raises `ItemNotFound`."""
+    if positional:
+        raise by_name(cls, "get_or_raise")
     handle = KeyBase(cls, key)
     found = await get_entity(session, schema_of(cls), handle.item)
     if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -104,7 +105,14 @@ def test_a_bare_key_that_utf8_cannot_hold_is_refused(silent: Table) -> None:
 
 
 @pytest.mark.parametrize("verb", ["get", "get_or_raise", "key", "query"])
-def test_keys_are_given_by_name(verb: str) -> None:
+def test_keys_are_given_by_name(silent: Table, verb: str) -> None:
     """Two texts by position are easily swapped, and the message names the fields."""
     with pytest.raises(TypeError, match=rf"Document\.{verb}\(workspace_id=\.\.\., doc_id=\.\.\.\)"):
         getattr(Document, verb)("acme", "d1")
+
+
+@pytest.mark.parametrize("verb", ["get", "get_or_raise"])
+def test_awaited_keys_are_given_by_name(silent: Table, verb: str) -> None:
+    """The awaited face refuses what the synchronous one refuses, in the same words."""
+    with pytest.raises(TypeError, match=rf"Document\.{verb}\(workspace_id=\.\.\., doc_id=\.\.\.\)"):
+        asyncio.run(getattr(Document.aio, verb)("acme", "d1"))
