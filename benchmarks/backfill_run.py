@@ -28,6 +28,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -80,13 +81,30 @@ def row_of(number: int) -> dict[str, Any]:
     return row
 
 
-# The machine that is killed: python -m benchmarks.backfill_run --work NAME ENDPOINT SEGMENTS CHECKPOINT
+# The machine that is killed: python -m benchmarks.backfill_run --work NAME ENDPOINT SEGMENTS CHECKPOINT ROWS
 
 
-def work(name: str, endpoint: str, segments: str, checkpoint: str) -> None:
-    """Work on a share of the segments, and print the report as JSON."""
+def work(name: str, endpoint: str, segments: str, checkpoint: str, rows: str) -> None:
+    """Work on a share of the segments, and print the report as JSON.
+
+    A segment that ends a page when so many rows are scanned waits to be killed: however late that is, there is
+    something left to go on with.
+    """
+
+    def wait_at(counts: Mapping[str, int]) -> None:
+        if counts["scanned"] >= int(rows):
+            threading.Event().wait()
+
     app.connect(name=name, **_options(endpoint))
-    report = backfill(app, index_keys=True, segments=segments, parallel=4, page_size=200, checkpoint=checkpoint)
+    report = backfill(
+        app,
+        index_keys=True,
+        segments=segments,
+        parallel=4,
+        page_size=200,
+        checkpoint=checkpoint,
+        progress=wait_at if int(rows) else None,
+    )
     print(
         json.dumps(
             {
@@ -111,17 +129,28 @@ def _options(endpoint: str) -> dict[str, Any]:
 
 
 class Machine:
-    """One machine: a process, its share of the segments, and its checkpoint."""
+    """One machine: a process, its share of the segments, and its checkpoint.
 
-    def __init__(self, name: str, endpoint: str, segments: str, checkpoint: Path) -> None:
+    `stops` are the counts of scanned rows at which it is killed.
+    """
+
+    def __init__(self, name: str, endpoint: str, segments: str, checkpoint: Path, stops: list[int]) -> None:
         module = "benchmarks.backfill_run"
         self.command = [sys.executable, "-m", module, "--work", name, endpoint, segments, str(checkpoint)]
         self.checkpoint = checkpoint
+        self.stops = stops
         self.kills = 0
         self.process = self._begin()
 
     def _begin(self) -> subprocess.Popen[str]:
-        return subprocess.Popen(self.command, cwd=Path(__file__).parent.parent, stdout=subprocess.PIPE, text=True)
+        stop = self.stops[self.kills] if self.kills < len(self.stops) else 0
+        command = [*self.command, str(stop)]
+        return subprocess.Popen(command, cwd=Path(__file__).parent.parent, stdout=subprocess.PIPE, text=True)
+
+    def wait(self) -> None:
+        """Until it is to be killed, or has ended."""
+        while self.scanned() < self.stops[self.kills] and self.process.poll() is None:
+            time.sleep(0.05)
 
     def scanned(self) -> int:
         """Rows that the checkpoint counts."""
@@ -197,13 +226,15 @@ class Writer(threading.Thread):
         else:
             # Code that does not.
             moves = choice < 0.5 and sk.startswith("ORDER#")
-            day = {":day": {"S": f"2027-01-{number % 28 + 1:02d}"}}
+            values = {":one": {"N": "1"}}
+            if moves:
+                values[":day"] = {"S": f"2027-01-{number % 28 + 1:02d}"}
             self.client.update_item(
                 TableName=self.table,
                 Key=key,
                 UpdateExpression=f"ADD hits :one{' SET #day = :day' if moves else ''}",
                 ConditionExpression="attribute_exists(PK)",
-                ExpressionAttributeValues={":one": {"N": "1"}, **(day if moves else {})},
+                ExpressionAttributeValues=values,
                 **({"ExpressionAttributeNames": {"#day": "day"}} if moves else {}),
             )
             self.hits[number] += 1
@@ -274,20 +305,20 @@ class Run:
     def _backfill(self, folder: Path) -> list[dict[str, Any]]:
         machines = self.given.machines
         shares = [f"{8 * n}-{8 * n + 7}/{8 * machines}" for n in range(machines)]
-        running = [Machine(self.name, self.endpoint, share, folder / f"{n}.json") for n, share in enumerate(shares)]
-        for kill in range(self.given.kills):
+        kills = self.given.kills
+        stops = [self.given.rows * (kill + 1) // (machines * (kills + 2)) for kill in range(kills)]
+        running = [
+            Machine(self.name, self.endpoint, share, folder / f"{n}.json", stops) for n, share in enumerate(shares)
+        ]
+        for _ in range(kills):
             for machine in running:
-                self._wait_for(machine, self.given.rows / machines * (kill + 1) / (self.given.kills + 2))
+                machine.wait()
                 if not machine.kill_and_resume():
                     self.problems.append(f"{machine.checkpoint.name} had ended before it was killed")
         reports = [machine.result() for machine in running]
         self.figures["kills"] = sum(machine.kills for machine in running)
         self.problems += [f"report {n} says that it did not resume" for n, r in enumerate(reports) if not r["resumed"]]
         return reports
-
-    def _wait_for(self, machine: Machine, rows: float) -> None:
-        while machine.scanned() < rows and machine.process.poll() is None:
-            time.sleep(0.05)
 
     # What is checked
 
@@ -409,7 +440,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--writers", type=int, default=2, help="threads that write meanwhile")
     parser.add_argument("--pause", type=float, default=0.005, help="seconds between the writes of one of them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
-    parser.add_argument("--work", nargs=4, metavar="ARGUMENT", help=argparse.SUPPRESS)
+    parser.add_argument("--work", nargs=5, metavar="ARGUMENT", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.work:
         work(*given.work)
