@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import ssl
-import time
+import threading
 from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -208,9 +208,10 @@ def test_credentials_are_refreshed_beside_the_loop() -> None:
     """A refresh that takes its time holds up no other task, and the next request has the new keys."""
     session, server = botocore.session.Session(), Server(answer())
     late = datetime.now(timezone.utc)
+    turned = threading.Event()
 
     def fetch() -> dict[str, Any]:
-        time.sleep(0.2)
+        turned.wait(timeout=10)
         soon = (late + timedelta(hours=1)).isoformat()
         return {"access_key": "AKID1", "secret_key": "s", "token": "t", "expiry_time": soon}
 
@@ -223,6 +224,8 @@ def test_credentials_are_refreshed_beside_the_loop() -> None:
         while not task.done():
             await asyncio.sleep(0.01)
             turns += 1
+            if turns == 10:
+                turned.set()
         await task
         return turns
 

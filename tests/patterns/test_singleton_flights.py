@@ -77,18 +77,20 @@ def test_sixty_four_threads_through_expiry_during_writes(connect):
     rival.ensure()
     written = [(time.monotonic(), 0)]
     sent = counted(table)
-    worst, until = [], time.monotonic() + span
+    worst, longest, until = [], [], time.monotonic() + span
 
     def read(_number):
-        late = 0.0
+        late = slow = 0.0
         while time.monotonic() < until:
             asked = time.monotonic()
             hits = flags.get().hits
+            slow = max(slow, time.monotonic() - asked)
             newer = next((at for at, value in reversed(written) if value == hits + 1), None)
             if newer is not None:
                 late = max(late, asked - newer)
             time.sleep(0.001)
         worst.append(late)
+        longest.append(slow)
 
     def write():
         number = 0
@@ -103,7 +105,8 @@ def test_sixty_four_threads_through_expiry_during_writes(connect):
     writer.join()
 
     assert sent.count("GetItem") <= span / ttl + 2
-    assert max(worst) <= ttl + 0.25
+    # A round trip takes no longer than the longest call, whose thread waited for it.
+    assert max(worst) <= ttl + max(longest)
     assert written[-1][1] > 5
 
 

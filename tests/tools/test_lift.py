@@ -315,14 +315,15 @@ def test_a_killed_lift_goes_on_from_its_checkpoint(tmp_path: Path, full_target: 
     options = {**ministack.connect_options(), "name": source.name}
     program = (
         "import sys, json; from tests.tools.test_lift import source, orders\n"
-        "folder, target, state, options = sys.argv[1:]\n"
-        "source.connect(**json.loads(options)); report = orders(folder, target, checkpoint=state, rate=900)\n"
+        "folder, target, state, options, rate = sys.argv[1:]\n"
+        "source.connect(**json.loads(options)); report = orders(folder, target, checkpoint=state, rate=float(rate))\n"
         "print(json.dumps([report.rows, report.written + report.present, report.present, report.kept, report.matches]))"
     )
     state = tmp_path / "state.json"
     command = [sys.executable, "-c", program, str(tmp_path / "in"), full_target, str(state), json.dumps(options)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    killed = subprocess.Popen(command, cwd=ROOT, env=environment)
+    # Slow enough to be killed in the middle for certain.
+    killed = subprocess.Popen([*command, "100"], cwd=ROOT, env=environment)
     until = time.monotonic() + 30
     while not (state.exists() and json.loads(state.read_text())["counts"].get("written", 0)):
         assert time.monotonic() < until, "the lift does not get on"
@@ -332,7 +333,7 @@ def test_a_killed_lift_goes_on_from_its_checkpoint(tmp_path: Path, full_target: 
     newer = order(499, total={"N": "99"}, revision={"N": "4"})
     client_of(ministack).put_item(TableName=full_target, Item=newer)
 
-    again = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    again = subprocess.run([*command, "900"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
 
     rows, done, present, kept, matches = json.loads(again.stdout)
     assert (rows, done, kept, matches) == (500, 499, 1, True)
