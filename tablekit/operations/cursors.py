@@ -10,6 +10,7 @@ encrypted and authenticated (AES-GCM-SIV), and keys cannot be read from it.
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import importlib
@@ -26,7 +27,7 @@ from tablekit.errors import CursorError, KeyPartError, RequestError
 from tablekit.operations.keyranges import comparable
 from tablekit.operations.put import key_for
 from tablekit.operations.queryplan import QueryPlan
-from tablekit.operations.queryspec import QuerySpec, Source, index_sources
+from tablekit.operations.queryspec import QuerySpec, index_sources
 
 __all__ = ["Side", "check_position", "decode_cursor", "encode_cursor", "key_in_query"]
 
@@ -101,20 +102,13 @@ def key_in_query(plan: QueryPlan, entity: EntityBase) -> Item:
 def _index_key(spec: QuerySpec, entity: EntityBase) -> Item:
     assert spec.index is not None
     schema = schema_of(entity)
-    declared = {source.index_key.name for source in spec.sources or () if source.index_key is not None}
-    sources: list[Source] = [
-        source
-        for source in index_sources(schema, spec.index)
-        if spec.sources is None or source.index_key is None or source.index_key.name in declared
-    ]
-    for source in sources:
+    # Where a class declares several keys of one index, they give the same texts.
+    for source in index_sources(schema, spec.index)[:1]:
         index_key = source.index_key
         assert index_key is not None
         if index_key.applies(entity.__dict__):
-            try:
+            with contextlib.suppress(KeyPartError):
                 return {key.attribute: key.render(entity.__dict__, schema.name) for key in index_key.keys}
-            except KeyPartError:
-                continue
     raise _not_in(spec, entity, "it is not in the index")
 
 
@@ -194,8 +188,8 @@ def _context(plan: QueryPlan, table: str) -> bytes:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=_plain).encode()).digest()
 
 
-def _plain(value: Any) -> Any:
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else list(value)
+def _plain(value: bytes) -> str:
+    return base64.b64encode(value).decode()
 
 
 def _packed(key: Item) -> dict[str, list[str]]:
@@ -208,9 +202,9 @@ def _unpacked(packed: Mapping[str, Any]) -> Item:
     key: Item = {}
     for name, (tag, inner) in packed.items():
         if tag not in ("S", "N", "B") or not isinstance(inner, str) or not inner:
-            raise ValueError("no key value")
+            raise ValueError
         if tag == "N" and not _finite(inner):
-            raise ValueError("no number")
+            raise ValueError
         key[name] = {tag: base64.b64decode(inner, validate=True) if tag == "B" else inner}
     return key
 
@@ -239,6 +233,5 @@ def check_position(plan: QueryPlan, key: Item) -> None:
         if not equal_wire(key[name], expected):
             raise _bad("belongs to another partition")
     last = spec.key_attributes[-1]
-    ranged = bool(plan.intervals) and last not in plan.partition
-    if ranged and comparable(key[last], spec.registry.key_type(last)) not in plan.cover.closed:
+    if last not in plan.partition and comparable(key[last], spec.registry.key_type(last)) not in plan.cover.closed:
         raise _bad("lies out of the range of this query")

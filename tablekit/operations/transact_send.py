@@ -27,7 +27,7 @@ IN_PROGRESS_PAUSES = (1.0, 2.0, 2.5, 5.0)
 def reasons_of(error: ServiceError, count: int) -> list[Mapping[str, Any]]:
     """DynamoDB's reasons, one for each action; empty ones where it sent fewer."""
     given: list[Mapping[str, Any]] = list(error.response.get("CancellationReasons", ()))
-    missing: list[Mapping[str, Any]] = [{} for _ in range(count - len(given))]
+    missing: list[Mapping[str, Any]] = [{}] * count
     return [*given, *missing][:count]
 
 

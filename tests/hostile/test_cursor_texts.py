@@ -17,11 +17,12 @@ from tablekit.operations.queryplan import plan_query
 
 NOW = datetime(2024, 1, 1, tzinfo=timezone.utc)
 shop = Table("shop", indexes=[GlobalIndex("GSI1", pk="GSI1PK", sk="GSI1SK")])
+album = Table("album", indexes=[GlobalIndex("GSI1", pk="OWNER")])
 raw = Table("raw", pk="owner", sk="at", key_types={"owner": "B", "at": "N"})
 
 
 class Order(Entity, table=shop, pk="SHOP#{shop_id}", sk="ORDER#{order_id}"):
-    """A row with two ways into one index."""
+    """A row that is in an index when it has a buyer."""
 
     shop_id: Field[str]
     order_id: Field[str]
@@ -43,6 +44,16 @@ class Reading(Entity, table=raw, pk="{owner}", sk="{at}"):
 
     owner: Field[bytes]
     at: Field[int]
+
+
+class Photo(Entity, table=album, pk="{album}", sk="{photo_id}"):
+    """A row in an index that has a partition key alone."""
+
+    album: Field[str]
+    photo_id: Field[str]
+    owner: Field[str]
+
+    by_owner = index_key("GSI1", pk="{owner}")
 
 
 REMEDY = (
@@ -201,6 +212,14 @@ def test_an_entity_has_a_place_in_an_index() -> None:
     for query in (Order.by_buyer.query(buyer="eve"), shop.query(index="GSI1", pk="BUYER#eve")):
         text = query.cursor_after(order)
         assert decode_cursor(plan_of(query), text, "shop", ()) == key
+
+
+def test_an_index_without_a_sort_key_has_places() -> None:
+    """The key of the index is one attribute, and belongs to the partition."""
+    photo = Photo(album="a", photo_id="7", owner="eve")
+    query = Photo.by_owner.query(owner="eve")
+    key = {"OWNER": {"S": "eve"}, "PK": {"S": "a"}, "SK": {"S": "7"}}
+    assert decode_cursor(plan_of(query), query.cursor_after(photo), "album", ()) == key
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
