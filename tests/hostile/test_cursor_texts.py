@@ -214,6 +214,13 @@ def test_an_entity_has_a_place_in_an_index() -> None:
         assert decode_cursor(plan_of(query), text, "shop", ()) == key
 
 
+def test_an_entity_whose_index_key_has_no_text_is_not_in_the_index() -> None:
+    """Such a row cannot be stored, so that no query has a place for it."""
+    order = Order(shop_id="1", order_id="7", buyer="", seller=None)
+    with pytest.raises(CursorError, match="it is not in the index"):
+        Order.by_buyer.query(buyer="eve").cursor_after(order)
+
+
 def test_an_index_without_a_sort_key_has_places() -> None:
     """The key of the index is one attribute, and belongs to the partition."""
     photo = Photo(album="a", photo_id="7", owner="eve")
