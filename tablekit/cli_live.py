@@ -168,7 +168,9 @@ def doctor(context: Context, /, fix: bool, dry_run: bool, no_recovery: bool, **o
     elif fix:
         say("nothing here that the backfill can mend.")
     part = "" if diagnosis.sample == 1 else f", {diagnosis.sample:.2%} of the table"
-    say(f"{diagnosis.rows:,} rows read{part}, {diagnosis.units:g} units, {len(diagnosis.findings)} findings.")
+    found = len(diagnosis.findings)
+    findings = f"{found} {'finding' if found == 1 else 'findings'}"
+    say(f"{diagnosis.rows:,} rows read{part}, {diagnosis.units:g} units, {findings}.")
     raise SystemExit(0 if diagnosis.healthy else 1)
 
 
