@@ -50,7 +50,7 @@ DOCS = st.builds(
     ws=NAMES,
     doc=NAMES,
     tags=st.lists(st.text(max_size=3), max_size=3),
-    meta=st.dictionaries(st.text(min_size=1, max_size=3), st.integers(), max_size=3),
+    meta=st.dictionaries(st.text(min_size=1, max_size=3), st.integers(-(10**37), 10**37), max_size=3),
     token=st.none() | st.text(max_size=3),
 )
 
