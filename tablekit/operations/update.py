@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -48,6 +48,7 @@ from tablekit.operations.put import (
 from tablekit.operations.repeating import adds_up, parents_of, place
 from tablekit.operations.results import Returning, UpdateResult
 from tablekit.operations.save import changed_fields, stamp
+from tablekit.operations.update_types import serves
 from tablekit.wire.rendering import Renderer
 
 __all__ = ["Returning", "Update", "plan_update"]
@@ -307,32 +308,12 @@ class _Planner:
         """The types that the update may touch: for a key, subclasses that need nothing more than this class does."""
         schema = self.schema
         found = list(schema.own_types)
+        values = {**self.key_values, **self.update.composite, **self.set_values}
+        changed = self.set_values.keys() | self.unknown
         for subclass in schema.subclasses if self.entity is None else ():
-            if self._serves(subclass):
+            if serves(schema, subclass, values, changed, self.unknown, self.index_attributes):
                 found += subclass.own_types
         return tuple(dict.fromkeys(found))
-
-    def _serves(self, subclass: EntitySchema) -> bool:
-        """Whether what this update sends is what an update through the subclass would send."""
-        return _same_managed(self.schema, subclass) and self._same_fields(subclass) and self._same_indexes(subclass)
-
-    def _same_fields(self, subclass: EntitySchema) -> bool:
-        for name in (*self.set_values, *self.unknown):
-            mine, theirs = self.schema.by_name[name], subclass.by_name.get(name)
-            if theirs is None or mine.attribute != theirs.attribute or mine.codec.name != theirs.codec.name:
-                return False
-        return True
-
-    def _same_indexes(self, subclass: EntitySchema) -> bool:
-        changed = self.set_values.keys() | self.unknown
-        values = {**self.key_values, **self.update.composite, **self.set_values}
-        wanted: dict[str, AttributeValue | None] = {}
-        for index_key in touched(subclass, changed):
-            try:
-                wanted.update(recompute(subclass, index_key, values, changed, unknown=self.unknown).attributes)
-            except KeyPartError:
-                return False
-        return wanted == self.index_attributes
 
     def _expectation(self, version: int | None) -> Expectation:
         update = self.update
@@ -500,16 +481,4 @@ def _foreign(schema: EntitySchema, action: Action, owner: type[Any] | None) -> E
     return ExpressionError(
         f"{action.path} speaks of {name}, and the update is of {schema.name}. Use the columns of {schema.name}.",
         paths=(str(action.path),),
-    )
-
-
-def _same_managed(schema: EntitySchema, subclass: EntitySchema) -> bool:
-    pairs: Iterable[tuple[FieldSchema | None, FieldSchema | None]] = (
-        (schema.version, subclass.version),
-        (schema.updated_at, subclass.updated_at),
-    )
-    return all(
-        (mine is None and theirs is None)
-        or (mine is not None and theirs is not None and mine.attribute == theirs.attribute)
-        for mine, theirs in pairs
     )
