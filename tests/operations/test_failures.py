@@ -27,10 +27,11 @@ from tablekit import (
 from tablekit.definition.entity import schema_of
 from tablekit.errors import TablekitError
 from tablekit.operations.delete import plan_delete, plan_delete_key
-from tablekit.operations.plans import WritePlan, decode_result, decode_stored
+from tablekit.operations.plans import Expectation, WritePlan, decode_result, decode_stored
 from tablekit.operations.put import plan_put
 from tablekit.operations.save import plan_save
 from tablekit.operations.update import Update, plan_update
+from tablekit.wire.requests import Request
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 app = Table("notes", indexes=[GlobalIndex("GSI1", pk="G1P", sk="G1S")])
@@ -59,6 +60,14 @@ class Plain(Entity, table=app, pk="P#{plain_id}", sk="PLAIN"):
     owner: Field[str] = field(default="ada")
     rank: Field[int] = field(default=1)
     by_owner = index_key("GSI1", pk="OWNER#{owner}", sk="{rank:03d}")
+
+
+class Shelved(Entity, table=app, pk="S#{shelf_id}", sk="S"):
+    """Stored under other names than its fields have."""
+
+    shelf_id: Field[str]
+    owner: Field[str] = field(default="ada", name="own")
+    rank: Field[int] = field(default=1, name="rk")
 
 
 def row(type: str | None = "Note", **more: Any) -> dict[str, Any]:
@@ -196,6 +205,23 @@ def test_an_index_key_that_rests_on_what_moved_names_the_fields() -> None:
     )
 
 
+def test_each_field_that_moved_is_named_and_the_row_is_carried() -> None:
+    """By the names of the fields, however they are stored; and an attribute that is no field's by its own."""
+    schema = schema_of(Shelved)
+    expected = Expectation("save", pins={"rk": ({"N": "1"},), "own": ({"S": "ada"}, None), "GSI1PK": ({"S": "x"},)})
+    plan = WritePlan(Request("UpdateItem", {}), schema, {"PK": {"S": "S#1"}, "SK": {"S": "S"}}, expected, dict)
+    item = {**Shelved(shelf_id="1", owner="bob", rank=2).to_item(), "GSI1PK": {"S": "y"}}
+
+    error = plan.explain(item)
+
+    assert isinstance(error, StaleEntity)
+    assert error.fields == ("rank", "owner", "GSI1PK")
+    assert "rank, owner, GSI1PK is not stored as this write relied on" in str(error)
+    assert error.item == item
+    assert error.stored == Shelved(shelf_id="1", owner="bob", rank=2)
+    assert "owner" not in getattr(plan.explain({**item, "own": {"S": "ada"}}), "fields", ())
+
+
 def test_without_a_version_an_existing_row_has_another_remedy() -> None:
     """There is no version to reset."""
     error = plan_put(Plain(plain_id="1"), NOW, create=True).explain(Plain(plain_id="1").to_item())
@@ -209,6 +235,9 @@ def test_what_is_stored_is_decoded_as_its_own_class_or_not_at_all() -> None:
     assert type(decode_stored(schema, row("Task"))) is Task
     assert decode_stored(schema, row("Stranger")) is None
     assert decode_stored(schema, row("Task", done={"S": "x"})) is None
+    assert decode_stored(schema, {**row(), "EntityType": {"N": "1"}}) is None
+    untyped = {name: av for name, av in Shelved(shelf_id="1").to_item().items() if name != "EntityType"}
+    assert decode_stored(schema, untyped) == Shelved(shelf_id="1")
 
 
 def test_a_returned_row_that_cannot_be_read_says_that_the_write_was_applied() -> None:
