@@ -163,6 +163,12 @@ def test_a_failed_condition_is_named_in_full(plan: Any, item: Any, kind: type[Ta
     assert type(error) is kind
     assert str(error) == message.format(WHERE)
     assert (error.pk, error.sk) == ("N#1", "NOTE")  # type: ignore[attr-defined]
+    if isinstance(error, (ConditionFailed, ItemNotFound)):
+        assert error.entity == "Note"
+    if isinstance(error, ConditionFailed):
+        assert error.item == item
+    if isinstance(error, WrongEntityType):
+        assert (error.expected, error.found) == (("Note", "Memo"), item["EntityType"]["S"])
 
 
 def test_a_version_conflict_carries_what_is_stored() -> None:
@@ -184,7 +190,7 @@ def test_a_row_without_a_version_counts_as_version_0() -> None:
     assert type(plan.explain(bare)) is ConditionFailed
     conflict = saving().explain(bare)
     assert isinstance(conflict, VersionConflict)
-    assert (conflict.expected, conflict.found) == (1, None)
+    assert (conflict.expected, conflict.found, conflict.item) == (1, None, bare)
 
 
 def test_an_index_key_that_rests_on_what_moved_names_the_fields() -> None:
