@@ -69,7 +69,7 @@ def types(context: Context, /, kind: str, counted: bool, **options: Any) -> None
                     "aliases": list(row.aliases),
                     "keys": row.keys,
                     "index_keys": row.index_keys,
-                    "when": {index: list(fields) for index, fields in row.when.items()},
+                    "when": row.when,
                     "fields": [{"name": name, "type": kept, "notes": notes} for name, kept, notes in row.fields],
                 }
                 for row in charts.chart(app)

@@ -181,7 +181,7 @@ def _show(context: Context, diagnosis: doctors.Diagnosis) -> None:
             "kind": finding.kind,
             "subject": finding.subject,
             "rows": finding.count,
-            "rows_in_all": diagnosis.in_all(finding.count),
+            "rows_in_all": diagnosis.in_all(finding.count) if finding.of_rows else finding.count,
             "message": finding.message,
             "remedy": finding.remedy,
             "examples": list(finding.examples),
@@ -189,9 +189,10 @@ def _show(context: Context, diagnosis: doctors.Diagnosis) -> None:
         for finding in diagnosis.findings
     ]
     if context.format == "table":
-        for row in rows:
+        for row, finding in zip(rows, diagnosis.findings):
             about = "" if diagnosis.sample == 1 else f", about {row['rows_in_all']:,} in all"
-            row["rows"] = f"{row['rows']:,} {'row' if row['rows'] == 1 else 'rows'}{about}"
+            # What is about one singleton, one partition or the table counts no rows.
+            row["rows"] = f"{row['rows']:,} {'row' if row['rows'] == 1 else 'rows'}{about}" if finding.of_rows else ""
             row["examples"] = [f"such as {example}" for example in row["examples"]]
     context.show_blocks(rows, ("severity", "kind", "rows"), ("message", "remedy", "examples"))
 

@@ -86,7 +86,9 @@ def _key(app: Any, text: str, index: str | None) -> Any:
 
 
 def _browse_row(context: Context, app: Any, pk: str, sk: str) -> None:
-    row = browsing.browse_row(app, pk=pk, sk=sk)
+    with app.meter() as meter:
+        row = browsing.browse_row(app, pk=pk, sk=sk)
+    say(f"GetItem, strongly consistent: {app.pk}={pk!r} {app.sk}={sk!r}, {meter.units:g} units.")
     if row is None:
         say(f"There is no row under {app.pk}={pk!r} {app.sk}={sk!r}.")
         raise SystemExit(1)
@@ -102,7 +104,9 @@ def _print_row(app: Any, row: browsing.BrowseRow) -> None:
 
 def _whole(app: Any, row: browsing.BrowseRow) -> dict[str, Any]:
     key = {app.pk: row.pk} if app.sk is None else {app.pk: row.pk, app.sk: row.sk}
-    return {"Type": row.label, **key, **{name: _plain(value) for name, value in row.values.items()}}
+    # A field may be named as an attribute is under which another is stored.
+    held = {**row.others, **row.values}
+    return {"Type": row.label, **key, **{name: _plain(held[name]) for name in (*row.values, *row.others)}}
 
 
 def _plain(value: Any) -> Any:

@@ -70,11 +70,21 @@ def split(context: Context, /, source: Path, out: Path | None, **options: Any) -
 def _work(context: Context, app: Table, source: Path, out: Path, options: dict[str, Any]) -> int:
     """Read, split or lift, as the options say; gives the exit code."""
     if options["scan"]:
+        # What would be refused in the end is refused before units are spent.
+        if options["to_table"]:
+            lifts.check_lift(
+                app,
+                options["to_table"],
+                type=options["type_"],
+                replace_older=options["replace_older"],
+                create=options["create"],
+                require_recovery=not (options["no_recovery"] or options["dry_run"]),
+            )
+        elif options["kind"] == "parquet":
+            need_pyarrow()
         if options["dry_run"]:
             _announce_scan(app, options)
             return 0
-        if options["kind"] == "parquet":
-            need_pyarrow()  # before units are spent
         source = _scan(app, out, options)
     if options["to_table"]:
         code = _lift(context, app, source, out, options)

@@ -11,12 +11,12 @@ import attrs
 from tablekit._types import AttributeValue, Item
 from tablekit.api.query import Query
 from tablekit.api.table import Table
-from tablekit.definition.entity import EntityBase
+from tablekit.definition.entity import EXTRA, EntityBase
 from tablekit.definition.schema import EntitySchema, FieldSchema
 from tablekit.errors import EncodeError, RequestError
-from tablekit.operations.dispatch import RawItem
+from tablekit.operations.dispatch import Dispatcher, RawItem
 from tablekit.operations.driver import run
-from tablekit.operations.read import get_any
+from tablekit.operations.read import get_request
 from tablekit.wire.plain import json_item
 
 __all__ = ["BrowsePage", "BrowseRow", "browse", "browse_query", "browse_row", "stored_value"]
@@ -29,9 +29,12 @@ class BrowseRow:
     """One row.
 
     Attributes:
-        type: its stored type; ``""`` for a row without one. known: whether a class has the type.
+        type: its type, of an alias the one that it stands for; ``""`` for a row without one. known: whether a class
+            has the type.
         pk, sk: its key. values: its fields as they are stored (an enum's text, a time's ISO text, numbers), or for a
             row that is no entity its attributes in DynamoDB JSON; values of secret fields are masked.
+        others: what an entity's row holds beside its fields, in DynamoDB JSON: attributes that the class does not
+            declare, and of a row that was read by its key its index keys and stored type too.
     """
 
     type: str
@@ -39,6 +42,7 @@ class BrowseRow:
     pk: Any
     sk: Any
     values: Mapping[str, Any]
+    others: Mapping[str, Any] = attrs.Factory(dict[str, Any])
 
     @property
     def label(self) -> str:
@@ -74,20 +78,31 @@ def browse_query(
 
     Parameters:
         pk: the partition key as it is stored; of the index, when one is named. index: an index's name.
-        type: only rows of this class. Raises `RequestError` when neither a partition nor a scan is asked for.
+            Of an index that does not hold the type the full rows are read, by a BatchGetItem a page.
+        type: only rows of this class, and those without a type that lie where it reads.
+
+    Rows that are no entity come as `RawItem`, whatever the table's policies. Raises `RequestError` when neither a
+    partition nor a scan is asked for.
     """
     if pk is None and not scan:
         raise RequestError("Name a partition with pk=, or say scan=True: a scan reads and bills the whole table.")
     if type is None:
-        query = app.scan(index=index) if scan else app.query(pk=pk, index=index)
-        return query.raw()
+        return _as_stored(app, app.scan(index=index) if scan else app.query(pk=pk, index=index), index)
     schema = app.by_type.get(type)
     if schema is None:
         known = ", ".join(sorted(app.entities)) or "none"
         raise RequestError(f"No class has the type {type!r} (types: {known}).")
     # The schema holds the class as a plain type; that it is an entity of this table is known of it.
     entity: Any = schema.entity
-    return app.scan(entity, index=index) if scan else app.query(entity, index=index, **_parts(schema, pk, index))
+    query = app.scan(entity, index=index) if scan else app.query(entity, index=index, **_parts(schema, pk, index))
+    return _as_stored(app, query, index)
+
+
+def _as_stored(app: Table, query: Query[Any], index: str | None) -> Query[Any]:
+    """The query with every row as it is; of an index that does not hold the type, by reading the full rows."""
+    query = query.untyped("raise").raw()
+    holds = index is None or app.indexes[index].holds(app.type_attribute, app.key_names, app.type_attribute)
+    return query if holds else query.hydrate()
 
 
 def _parts(schema: EntitySchema, pk: Any, index: str | None) -> dict[str, Any]:
@@ -146,8 +161,20 @@ def browse_row(app: Table, *, pk: str, sk: str | None = None) -> BrowseRow | Non
     """
     given = {app.pk: pk} if app.sk is None else {app.pk: pk, app.sk: sk or ""}
     key: Item = {name: {app.key_type(name): text} for name, text in given.items()}
-    item = run(get_any(app.session(), app, key, consistent=True, raw=True))
-    return None if item is None else row_of(app, item)
+    session = app.session()
+    item = run(session.send(get_request(key, consistent=True))).body.get("Item")
+    if not item:
+        return None
+    # No policy of the table's, and no clock: what it would leave out or infer is shown as it is stored.
+    (found,), _, _ = Dispatcher(app, None, unknown="raise", untyped="raise", raw=True).entities([item])
+    row = row_of(app, found)
+    return row if isinstance(found, RawItem) else attrs.evolve(row, others=_others(type(found).__schema__, item))
+
+
+def _others(schema: EntitySchema, item: Item) -> dict[str, Any]:
+    """What a row holds beside its keys and fields; no secret field stands in an index key."""
+    shown = {*schema.registry.key_names, *(field.attribute for field in schema.fields)}
+    return {name: value for name, value in item.items() if name not in shown}
 
 
 def row_of(app: Table, item: Any) -> BrowseRow:
@@ -168,7 +195,8 @@ def row_of(app: Table, item: Any) -> BrowseRow:
         for field in schema.fields
         if field.name in item.__dict__
     }
-    return BrowseRow(schema.type, known=True, pk=pk, sk=sk, values=values)
+    others = item.__dict__.get(EXTRA, {})
+    return BrowseRow(schema.type, known=True, pk=pk, sk=sk, values=values, others=dict(others))
 
 
 def _secrets(app: Table, stored: str) -> frozenset[str]:

@@ -18,6 +18,7 @@ import attrs
 from tablekit._types import Item
 from tablekit.codecs.compare import equal_wire
 from tablekit.definition.registry import TableDefinition
+from tablekit.definition.schema import EntitySchema
 from tablekit.errors import RequestError, ServiceError, TablekitError, TableNotFound
 from tablekit.expressions.conditions import Condition, any_of, attribute_not_exists, compare
 from tablekit.operations.ddl import describe_table
@@ -32,7 +33,7 @@ from tablekit.wire.rendering import Renderer
 from tablekit.wire.requests import Request
 from tablekit.wire.units import write_units_by_index
 
-__all__ = ["LiftPlan", "LiftReport", "lift"]
+__all__ = ["LiftPlan", "LiftReport", "check_lift", "lift"]
 
 PAGE = 200
 """Rows that are put between two writes of the checkpoint."""
@@ -121,11 +122,7 @@ def lift(
     where that was not waived; `TableNotFound`; `ExportError` for an export that is not whole.
     """
     session = cast(SessionSource, app).session()
-    rows = LiftSource(source, app, entity_of(app, type))
-    if session.name == to:
-        raise RequestError(f"{to!r} is the table that the rows come from. Give the name of another one.")
-    if replace_older and rows.schema.version is None:
-        raise RequestError(f"{rows.schema.name} has no version, so that no row of it is known to be older.")
+    rows = LiftSource(source, app, _schema_for(session, app, to, type, replace_older=replace_older))
     job = _Lift(session, to, rows, rate, replace_older=replace_older)
     identity = {"export": str(rows.export.folder.resolve()), "type": rows.schema.type, "table": to}
     identity["digest"] = rows.export_digest
@@ -146,6 +143,75 @@ def lift(
     )
 
 
+def check_lift(
+    app: TableDefinition,
+    to: str,
+    *,
+    type: str,
+    replace_older: bool = False,
+    create: bool = False,
+    require_recovery: bool = True,
+) -> None:
+    """Refuse what `lift` would refuse of these, before units are spent on a scan that it is to read.
+
+    Parameters:
+        app, to, type, replace_older, create, require_recovery: as for `lift`.
+
+    Raises `RequestError`, `TableNotFound`.
+    """
+    session = cast(SessionSource, app).session()
+    schema = _schema_for(session, app, to, type, replace_older=replace_older)
+    run(_check_target(_at(session, to), schema, create=create, require_recovery=require_recovery))
+
+
+def _schema_for(session: Session, app: TableDefinition, to: str, type: str, *, replace_older: bool) -> EntitySchema:
+    schema = entity_of(app, type)
+    if session.name == to:
+        raise RequestError(f"{to!r} is the table that the rows come from. Give the name of another one.")
+    if replace_older and schema.version is None:
+        raise RequestError(f"{schema.name} has no version, so that no row of it is known to be older.")
+    return schema
+
+
+def _at(source: Session, table: str) -> Session:
+    """The same connection, to another table."""
+    return Session(source.registry, source.port, table, source.capabilities, source.listeners, awaited=source.awaited)
+
+
+async def _check_target(target: Session, schema: EntitySchema, *, create: bool, require_recovery: bool) -> None:
+    creates = await _describe(target, schema, create=create) is None
+    if require_recovery and not creates:
+        _check_recovery(target.name, await recovery_enabled(target))
+
+
+async def _describe(target: Session, schema: EntitySchema, *, create: bool) -> Mapping[str, Any] | None:
+    """The target's description; None where it is to be created. Raises `RequestError` where its key is another."""
+    try:
+        table = await describe_table(target)
+    except TableNotFound:
+        if create:
+            return None
+        raise
+    body = own_table_body(target.registry, schema)
+    if _key_of(table) != _key_of(body):
+        raise RequestError(
+            f"Table {target.name!r} has the key {_told(table)}, and rows of {schema.name} have "
+            f"{_told(body)}. Give a table with that key, or a new name with create=True (--create)."
+        )
+    return table
+
+
+def _check_recovery(table: str, recovery: bool | None) -> None:
+    if recovery:
+        return
+    what = (
+        "has no point-in-time recovery, so that a mistake could not be undone. Enable it"
+        if recovery is False
+        else "does not show whether it has point-in-time recovery (dynamodb:DescribeContinuousBackups). Allow that"
+    )
+    raise RequestError(f"Table {table!r} {what}, or say require_recovery=False (--no-recovery).")
+
+
 @attrs.frozen(kw_only=True)
 class _Options:
     parallel: int
@@ -164,17 +230,14 @@ class _Lift:
         self.registry = rows.registry
         self.schema = rows.schema
         self.rows = rows
-        self.target = Session(
-            source.registry, source.port, to, source.capabilities, source.listeners, awaited=source.awaited
-        )
+        self.target = _at(source, to)
         self.bucket = None if rate is None else TokenBucket(rate)
         self.replace_older = replace_older
         self.units = 0.0
 
     async def run(self, options: _Options) -> LiftReport:
         """Plan, put, compare."""
-        table = await self._describe(options)
-        creates = table is None
+        creates = await _describe(self.target, self.schema, create=options.create) is None
         recovery = None if creates else await recovery_enabled(self.target)
         total = total_of(self.rows, self._write_units)
         read_units = float(-(-total.bytes // 4096)) if options.verify else 0.0
@@ -184,7 +247,7 @@ class _Lift:
         if options.dry_run:
             return LiftReport(total.rows, 0, 0, 0, None, None, dry_run=True, units=0.0)
         if options.require_recovery and not creates:
-            self._check_recovery(recovery)
+            _check_recovery(self.target.name, recovery)
         if creates:
             await self._create()
         await self._put_all(options, total.rows)
@@ -202,31 +265,6 @@ class _Lift:
         )
 
     # The target
-
-    async def _describe(self, options: _Options) -> Mapping[str, Any] | None:
-        try:
-            table = await describe_table(self.target)
-        except TableNotFound:
-            if options.create:
-                return None
-            raise
-        body = own_table_body(self.registry, self.schema)
-        if _key_of(table) != _key_of(body):
-            raise RequestError(
-                f"Table {self.target.name!r} has the key {_told(table)}, and rows of {self.schema.name} have "
-                f"{_told(body)}. Give a table with that key, or a new name with create=True (--create)."
-            )
-        return table
-
-    def _check_recovery(self, recovery: bool | None) -> None:
-        if recovery:
-            return
-        what = (
-            "has no point-in-time recovery, so that a mistake could not be undone. Enable it"
-            if recovery is False
-            else "does not show whether it has point-in-time recovery (dynamodb:DescribeContinuousBackups). Allow that"
-        )
-        raise RequestError(f"Table {self.target.name!r} {what}, or say require_recovery=False (--no-recovery).")
 
     async def _create(self) -> None:
         await self.target.send(Request("CreateTable", own_table_body(self.registry, self.schema)))

@@ -15,6 +15,8 @@ import attrs
 
 from tablekit.codecs.base import Codec
 from tablekit.codecs.choices import EnumCodec, LiteralCodec
+from tablekit.codecs.containers import ListCodec, MapCodec
+from tablekit.codecs.nested import NestedCodec
 from tablekit.codecs.unions import OptionalCodec
 from tablekit.definition.registry import TableDefinition
 from tablekit.definition.schema import EntitySchema, FieldSchema
@@ -70,6 +72,7 @@ def _entity(schema: EntitySchema) -> dict[str, Any]:
             index_key.index.name: {key.attribute: key.template.text for key in index_key.keys}
             for _, index_key in sorted(schema.index_keys.items())
         },
+        "when": {each.index.name: each.condition for each in schema.index_keys.values() if each.conditional},
         "fields": {
             field.attribute: _field(field) for field in sorted(schema.fields, key=lambda field: field.attribute)
         },
@@ -77,18 +80,49 @@ def _entity(schema: EntitySchema) -> dict[str, Any]:
 
 
 def _field(field: FieldSchema) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "field": field.name,
-        "tags": sorted(field.codec.tags),
-        "type": field.codec.name,
-        "required": field.missing is None,
-    }
-    values = _choices(field.codec)
-    if values is not None:
-        found["values"] = values
+    found = _value(field.name, field.codec, required=field.missing is None, within=frozenset())
     if field.unique:
         found["unique"] = True
     return found
+
+
+def _value(name: str, codec: Codec[Any], *, required: bool, within: frozenset[type[Any]]) -> dict[str, Any]:
+    """What is locked of a field, of an entity or of a class that is nested in one.
+
+    Parameters:
+        within: the classes that it stands in; one that contains itself is described once.
+    """
+    found: dict[str, Any] = {
+        "field": name,
+        "tags": sorted(codec.tags),
+        "type": codec.name,
+        "required": required,
+    }
+    values = _choices(codec)
+    if values is not None:
+        found["values"] = values
+    nested = _nested(codec)
+    if nested is not None and nested.cls not in within:
+        found["fields"] = {
+            each.attribute: _value(each.name, each.codec, required=each.required, within=within | {nested.cls})
+            for each in sorted(nested.fields(), key=lambda each: each.attribute)
+        }
+    return found
+
+
+def _nested(codec: Codec[Any]) -> NestedCodec | None:
+    """The class whose values a field holds, by itself or in lists and maps."""
+    while True:
+        if isinstance(codec, NestedCodec):
+            return codec
+        if isinstance(codec, OptionalCodec):
+            codec = codec.inner
+        elif isinstance(codec, ListCodec):
+            codec = codec.item
+        elif isinstance(codec, MapCodec):
+            codec = codec.value
+        else:
+            return None
 
 
 def _choices(codec: Codec[Any]) -> list[str] | None:
@@ -207,6 +241,8 @@ def _entity_changes(name: str, locked: Mapping[str, Any], present: Mapping[str, 
                 )
             )
     found += _index_key_changes(name, locked["index_keys"], present["index_keys"])
+    if "when" in locked:  # a lock of an earlier form has none
+        found += _when_changes(name, locked, present)
     return found + _field_changes(name, locked["fields"], present["fields"])
 
 
@@ -227,42 +263,80 @@ def _index_key_changes(name: str, locked: Mapping[str, Any], present: Mapping[st
                     "keys.",
                 )
             )
+    found += [
+        Change(
+            name,
+            f"its key in index {index} is new",
+            "Rows that are there are not in the index until they are written again: run the backfill of index keys.",
+            "note",
+        )
+        for index in present
+        if index not in locked
+    ]
     return found
 
 
-def _field_changes(name: str, locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Change]:
+def _when_changes(name: str, locked: Mapping[str, Any], present: Mapping[str, Any]) -> list[Change]:
+    """Indexes, of those that the rows had keys in and have, that other rows belong in now."""
+    kept = [index for index in locked["index_keys"] if index in present["index_keys"]]
+    conditions = {index: (_said(locked, index), _said(present, index)) for index in kept}
+    return [
+        Change(
+            name,
+            f"its rows were in index {index} {before}, and are {now}",
+            "Rows that are there stay in the index, or out of it, as before until they are written again: run the "
+            "backfill of index keys.",
+        )
+        for index, (before, now) in conditions.items()
+        if before != now
+    ]
+
+
+def _said(entity: Mapping[str, Any], index: str) -> str:
+    condition = entity["when"].get(index)
+    return "always" if condition is None else f"when {condition}"
+
+
+def _field_changes(name: str, locked: Mapping[str, Any], present: Mapping[str, Any], path: str = "") -> list[Change]:
+    """What changed in the fields of an entity, or of a class nested in it.
+
+    Parameters:
+        path: where the class is nested: the attributes that lead there, each with a dot after it.
+    """
     found: list[Change] = []
     new = {attribute: field for attribute, field in present.items() if attribute not in locked}
     for attribute, field in locked.items():
         now = present.get(attribute)
-        found += [_gone(name, attribute, field, new)] if now is None else _type_changes(name, attribute, field, now)
+        full = path + attribute
+        found += [_gone(name, full, field, new, path)] if now is None else _type_changes(name, full, field, now)
     for attribute, field in new.items():
         if field["required"]:
             found.append(
                 Change(
                     name,
-                    f"{attribute!r} is new and required",
+                    f"{path + attribute!r} is new and required",
                     "Rows that are there lack it and become DecodeError. Give it a default, or on_missing=.",
                 )
             )
     return found
 
 
-def _gone(name: str, attribute: str, field: Mapping[str, Any], new: Mapping[str, Any]) -> Change:
+def _gone(name: str, attribute: str, field: Mapping[str, Any], new: Mapping[str, Any], path: str) -> Change:
     """A field that is not declared any more: dropped, or renamed where a new one of its type is there."""
-    like = [other for other, now in new.items() if now["tags"] == field["tags"] and now["type"] == field["type"]]
+    like = [path + other for other, now in new.items() if now["tags"] == field["tags"] and now["type"] == field["type"]]
+    stored = attribute[len(path) :]
+    keep = f'metadata={{"tablekit": {{"name": {stored!r}}}}}' if path else f"field(name={stored!r})"
     if like:
         return Change(
             name,
             f"{attribute!r} is gone, and {' or '.join(map(repr, like))} is new and of its type: it looks renamed",
             f"Rows that are there keep {attribute!r}, and are read without the value. Keep the stored name: "
-            f"field(name={attribute!r}). If it was dropped, write the lock anew.",
+            f"{keep}. If it was dropped, write the lock anew.",
         )
     return Change(
         name,
         f"the attribute {attribute!r} is not declared any more",
-        "It stays on the rows and is not seen. If the field was renamed, keep the stored name: "
-        f"field(name={attribute!r}).",
+        f"It stays on the rows and is not seen. If the field was renamed, keep the stored name: {keep}.",
         "note",
     )
 
@@ -311,6 +385,9 @@ def _type_changes(name: str, attribute: str, field: Mapping[str, Any], now: Mapp
                 "note",
             )
         )
+    # A lock of an earlier form says nothing of what is nested.
+    if "fields" in field and "fields" in now:
+        found += _field_changes(name, field["fields"], now["fields"], f"{attribute}.")
     return found
 
 

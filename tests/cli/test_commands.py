@@ -47,6 +47,13 @@ def test_types_as_json_is_for_programs(tablekit: Run) -> None:
     assert found[0]["keys"] == {"PK": "WS#{workspace_id}", "SK": "DOC#{doc_id}"}
 
 
+def test_types_as_json_says_when_a_row_is_in_an_index() -> None:
+    """The condition is one text, as in the chart."""
+    result = CliRunner().invoke(main, ["--app", "tests.support.cli_models:orders", "--format", "json", "types"])
+
+    assert json.loads(result.stdout)[0]["when"] == {"OPEN": "shipped is False"}
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [

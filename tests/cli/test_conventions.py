@@ -358,6 +358,17 @@ def test_sizes_names_the_heavy_attributes(full_app: Table) -> None:
     assert (rows[0]["write units"], len(rows)) == (6.0, 2)
 
 
+def test_a_sample_multiplies_no_singleton(connect_full: Connect) -> None:
+    """Rows of a sample stand for more of their kind; the one row of a singleton does not."""
+    connect_full(flags_app)
+    given = ("--app", "tests.support.flag_models:app", "doctor", "--sample", "0.1")
+
+    (found,) = json.loads(run(*given, "--format", "json").stdout)
+
+    assert (found["kind"], found["rows"], found["rows_in_all"]) == ("singleton-missing", 1, 1)
+    assert "in all" not in run(*given).stdout
+
+
 def test_doctor_fixes_in_a_dry_run_without_writing(full_app: Table, ministack: Engine) -> None:
     """What would be mended is counted."""
     _old_row(full_app, ministack, "MEMBER#a", workspace_id="acme", email="a")

@@ -8,15 +8,25 @@ from collections.abc import Callable
 import pytest
 from click.testing import CliRunner, Result
 
-from tablekit import Table
+from tablekit import Entity, Field, Table
 from tablekit.cli import main
+from tablekit.tools.browse import browse, browse_row
 from tests.support.engines import Engine
 from tests.support.flag_models import Account, AppFlags
 from tests.support.flag_models import app as flags_app
 from tests.support.models import Comment, Document, Workspace
+from tests.support.reading import Book, shelf
 from tests.support.tables import Connect
 
 Run = Callable[..., Result]
+
+inferring = Table("notes", untyped="infer")
+
+
+class Note(Entity, table=inferring, pk="N#{number}", sk="META"):
+    """A row whose key tells its type."""
+
+    number: Field[str]
 
 
 @pytest.fixture
@@ -90,6 +100,67 @@ def test_browse_narrows_to_a_type(full_app: Table, tablekit: Run) -> None:
     rows = json.loads(tablekit("--format", "json", "browse", "--pk", "WS#acme", "--type", "Document").stdout)
 
     assert [row["Type"] for row in rows] == ["Document"]
+
+
+def test_browse_of_a_type_shows_untyped_and_unreadable_rows_as_such(
+    full_app: Table, ministack: Engine, tablekit: Run
+) -> None:
+    """One bad row does not hide the others from who looks for it."""
+    fill()
+    client = ministack.client()
+    for name, extra in (("d2", {}), ("d3", {"EntityType": {"S": "Document"}, "title": {"N": "1"}})):
+        key = {"PK": {"S": "WS#acme"}, "SK": {"S": f"DOC#{name}"}}
+        client.put_item(TableName=full_app.name, Item={**key, **extra})
+
+    rows = json.loads(tablekit("--format", "json", "browse", "--pk", "WS#acme", "--type", "Document").stdout)
+
+    assert [row["Type"] for row in rows] == ["Document", "(untyped)", "Document"]
+    assert rows[2]["title"] == {"N": "1"}
+
+
+def test_browse_shows_an_untyped_row_as_such_where_the_table_infers(connect_full: Connect, ministack: Engine) -> None:
+    """What the row holds is shown, and not what a policy makes of it."""
+    inferred = connect_full(inferring)
+    key = {"PK": {"S": "N#1"}, "SK": {"S": "META"}}
+    ministack.client().put_item(TableName=inferred.name, Item=key)
+
+    assert [row.label for row in browse(inferred, pk="N#1").rows] == ["(untyped)"]
+    row = browse_row(inferred, pk="N#1", sk="META")
+    assert row is not None
+    assert row.label == "(untyped)"
+
+
+def test_one_row_is_shown_with_all_that_it_holds(full_app: Table, ministack: Engine, tablekit: Run) -> None:
+    """Index keys and attributes that the class does not declare, and the request with its capacity."""
+    fill()
+    key = {"PK": {"S": "WS#acme"}, "SK": {"S": "DOC#d1"}}
+    ministack.client().update_item(
+        TableName=full_app.name,
+        Key=key,
+        UpdateExpression="SET legacy = :x, GSI1PK = :stale",
+        ExpressionAttributeValues={":x": {"S": "old"}, ":stale": {"S": "WS#other"}},
+    )
+
+    result = tablekit("--format", "json", "browse", "--pk", "WS#acme", "--sk", "DOC#d1")
+    (row,) = json.loads(result.stdout)
+
+    assert (row["Type"], row["title"], row["legacy"], row["GSI1PK"]) == (
+        "Document", "Spec", {"S": "old"}, {"S": "WS#other"},
+    )  # fmt: skip
+    assert "GetItem, strongly consistent" in result.stderr
+    assert "1 units" in result.stderr
+    assert '"legacy"' in tablekit("--format", "json", "browse", "--pk", "WS#acme").stdout
+
+
+def test_browse_reads_the_full_rows_of_an_index_that_holds_no_type(connect_full: Connect) -> None:
+    """The request says so."""
+    connect_full(shelf)
+    Book(shelf_id="s", book_id="1", title="One").create()
+
+    page = browse(shelf, index="KEYS", scan=True)
+
+    assert [(row.label, row.values["title"]) for row in page.rows] == [("Book", "One")]
+    assert "BatchGetItem" in page.request
 
 
 def test_browse_masks_secrets(flags: Run) -> None:

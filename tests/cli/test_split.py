@@ -18,6 +18,7 @@ from tablekit.cli import main
 from tablekit.tools.own_table import own_table_body
 from tests.support.engines import Engine
 from tests.support.exports import write_export
+from tests.support.validation import RequestRecorder
 
 ROOT = Path(__file__).parents[2]
 APP = "tests.support.models:app"
@@ -216,6 +217,36 @@ def test_a_target_without_recovery_is_refused(target: str, tablekit: Run, tmp_pa
 
     assert result.exit_code == 2
     assert "--no-recovery" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("to", "type_", "told"),
+    [
+        ("{app}-own", "Nothing", "has the type 'Nothing'"),
+        ("{app}-own", "Document", "--no-recovery"),
+        ("{app}-none", "Document", "found no such table"),
+        ("{app}", "Document", "is the table that the rows come from"),
+    ],
+)
+def test_a_lift_that_would_be_refused_scans_nothing(
+    full_app: Table,
+    target: str,
+    recorder: RequestRecorder,
+    tablekit: Run,
+    tmp_path: Path,
+    to: str,
+    type_: str,
+    told: str,
+) -> None:
+    """The scan would be paid for nothing."""
+    to = to.format(app=full_app.name)
+
+    result = tablekit("split", "--scan", tmp_path / "out", "--to-table", to, "--type", type_)
+
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert "Scan" not in recorder.operations
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from tablekit import Entity, Field, Table
+from tablekit import Entity, Field, GlobalIndex, Table, field, index_key
 from tests.support.models import app
 
 registry = SimpleNamespace(app=app)
@@ -18,6 +18,17 @@ class Reading(Entity, table=numbers, pk="{number}", sk="{place}"):
 
     number: Field[int]
     place: Field[str]
+
+
+orders = Table("orders", indexes=[GlobalIndex("OPEN", pk="OPK")])
+
+
+class Order(Entity, table=orders, pk="ORDER#{number}", sk="META"):
+    """A row of a sparse index."""
+
+    number: Field[str]
+    shipped: Field[bool] = field(default=False)
+    open = index_key("OPEN", pk="OPEN", when={"shipped": False})
 
 
 def member(row: Mapping[str, Any]) -> str | None:

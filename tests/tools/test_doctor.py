@@ -12,6 +12,7 @@ from tablekit.tools import doctor_rows
 from tablekit.tools.backfill import backfill
 from tablekit.tools.doctor import Diagnosis, doctor
 from tablekit.tools.doctor_rows import Heaviest, RowCheck
+from tablekit.tools.schema_check import check_table
 from tests.support.engines import Engine
 from tests.support.tables import Connect
 
@@ -165,6 +166,7 @@ def test_each_fault_of_a_singleton_is_found(
 
     assert [finding.subject for finding in found] == [subject]
     assert "RULES#V1" in found[0].examples[0]
+    assert found[0].of_rows == (kind == "undecodable")
 
 
 def test_a_healthy_singleton_is_no_finding(connect: Connect) -> None:
@@ -287,3 +289,24 @@ def test_a_time_to_live_that_is_off_is_a_finding(connect: Connect, engine: Engin
     engine.client().update_time_to_live(TableName=app.name, TimeToLiveSpecification=off)
 
     assert [(f.kind, f.subject) for f in doctor(app).findings] == [("schema", "time to live")]
+
+
+def test_what_is_only_noted_of_the_table_is_no_finding(connect_full: Connect, ministack: Engine) -> None:
+    """An index that no class declares breaks nothing, and a check in CI would fail for it forever."""
+    app = connect_full(clinic)
+    ministack.client().update_table(
+        TableName=app.name,
+        AttributeDefinitions=[{"AttributeName": "other", "AttributeType": "S"}],
+        GlobalSecondaryIndexUpdates=[
+            {
+                "Create": {
+                    "IndexName": "extra",
+                    "KeySchema": [{"AttributeName": "other", "KeyType": "HASH"}],
+                    "Projection": {"ProjectionType": "ALL"},
+                }
+            }
+        ],
+    )
+    assert "global index extra" in [difference.subject for difference in check_table(app)]
+
+    assert doctor(app).healthy

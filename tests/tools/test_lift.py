@@ -80,6 +80,8 @@ def empty_table(engine: Engine) -> Iterator[str]:
     """The name of an empty table with the key of the source."""
     for name in connected(engine):
         client_of(engine).create_table(TableName=name, **own_table_body(source, None))
+        # dynalite refuses writes for a moment.
+        client_of(engine).get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
         yield name
         client_of(engine).delete_table(TableName=name)
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
+import attrs
 import pytest
 
 from tablekit import Entity, Field, GlobalIndex, LocalIndex, Table, field, index_key, ttl
@@ -327,6 +328,62 @@ def test_an_index_key_that_is_dropped_is_an_error(tmp_path: Path) -> None:
     ) == ["error: its key in index GSI1 changed"]
 
 
+def test_another_condition_of_an_index_is_an_error_and_a_new_index_key_a_note(tmp_path: Path) -> None:
+    """Rows that are there are in the index, or out of it, as the old classes wrote them."""
+    flag = {"fields": {"open": Field[bool]}, "m_open": field(default=True)}
+    always = {**flag, "m_feed": index_key("GSI1", pk="FEED")}
+    sparse = {**flag, "m_feed": index_key("GSI1", pk="FEED", when={"open": True})}
+
+    assert locked(tmp_path, always, sparse) == ["error: its rows were in index GSI1 always, and are when open is True"]
+    assert locked(tmp_path, sparse, always) == ["error: its rows were in index GSI1 when open is True, and are always"]
+    assert locked(tmp_path, sparse, sparse) == []
+    assert locked(tmp_path, flag, sparse) == ["note: its key in index GSI1 is new"]
+
+
+def nested(**fields: Any) -> type[Any]:
+    """A class for values inside an entity; each field a type, or a type and a default."""
+    given = {
+        name: attrs.field(type=each[0], default=each[1]) if isinstance(each, tuple) else attrs.field(type=each)
+        for name, each in fields.items()
+    }
+    return attrs.make_class("Address", given, kw_only=True)
+
+
+@pytest.mark.parametrize(
+    "held", [lambda cls: cls, lambda cls: cls | None, lambda cls: list[cls], lambda cls: dict[str, cls]]
+)
+def test_a_change_inside_a_nested_class_is_found(tmp_path: Path, held: Any) -> None:
+    """Its attributes are stored in rows as the entity's are."""
+
+    def changes(before: type[Any], after: type[Any]) -> list[str]:
+        return locked(tmp_path, {"fields": {"n": Field[held(before)]}}, {"fields": {"n": Field[held(after)]}})
+
+    plain = nested(street=str)
+    assert changes(plain, nested(street=int)) == ["error: 'n.street' was stored as S and is read as N"]
+    assert changes(plain, nested(street=str, city=str)) == ["error: 'n.city' is new and required"]
+    assert changes(plain, nested(street=str, city=(str, ""))) == []
+    assert changes(plain, nested(road=str)) == [
+        "error: 'n.street' is gone, and 'n.road' is new and of its type: it looks renamed",
+        "error: 'n.road' is new and required",
+    ]
+    assert changes(nested(inner=plain), nested(inner=nested(street=bool))) == [
+        "error: 'n.inner.street' was stored as S and is read as BOOL"
+    ]
+
+
+@attrs.define
+class Branch:
+    """A class that contains itself."""
+
+    name: str
+    below: list[Branch] = attrs.Factory(list)
+
+
+def test_a_class_that_contains_itself_is_locked_once(tmp_path: Path) -> None:
+    """Its description ends."""
+    assert locked(tmp_path, {"fields": {"n": Field[Branch]}}, {"fields": {"n": Field[Branch]}}) == []
+
+
 class Old(enum.Enum):
     """Two values."""
 
@@ -391,7 +448,7 @@ def test_a_lock_of_an_earlier_form_is_still_read(tmp_path: Path) -> None:
     path = write_lock(workspace_app, tmp_path / "lock.json")
     content = json.loads(path.read_text())
     for entity in content["entities"].values():
-        del entity["class"]
+        del entity["class"], entity["when"]
         for each in entity["fields"].values():
             each.pop("values", None)
     path.write_text(json.dumps(content))
