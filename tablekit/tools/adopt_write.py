@@ -78,6 +78,8 @@ def _table(plan: TablePlan, taken: set[str]) -> list[str]:
     lines = ["", ""]
     for note in (*plan.type_attribute.evidence, *table.notes, *plan.notes):
         lines += _comment(f"{note[0].upper()}{note[1:]}.")
+    if table.ttl is not None and not any(field.ttl for each in plan.classes for field in each.fields):
+        lines += _comment(f"Rows expire by {table.ttl!r} (time to live), which no class has as a ttl() field.")
     if plan.separator is None and table.rows:
         lines += _comment("separator=None: values of keys hold what parts others, or there is nothing that parts.")
     options = [repr_(table.name), f"pk={repr_(table.pk)}", f"sk={repr_(table.sk)}"]
