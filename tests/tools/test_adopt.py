@@ -60,6 +60,13 @@ def test_the_type_attribute_is_found_and_its_spellings_are_aliases() -> None:
     assert "spelt in several ways" in found.source
 
 
+@pytest.mark.parametrize("name", ["__typename", "_et", "__edb_e__", "cls"])
+def test_type_attributes_of_other_libraries_are_known(name: str) -> None:
+    """Amplify's, dynamodb-toolbox's, ElectroDB's, and the discriminator of pynamodb's documentation."""
+    rows = [{"PK": f"O#{n}", "SK": "A", name: "Order"} for n in range(3)]
+    assert options(adopted(*rows), "Order").registry.type_attribute == name
+
+
 def test_a_type_of_the_business_is_left_alone() -> None:
     """Few rows have it, and rows of one shape differ in it: a field like others."""
     heroes = [{"PK": f"U#{n}", "SK": "HERO", "type": kind} for n, kind in enumerate(["mage", "bard"])]
