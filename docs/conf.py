@@ -37,6 +37,7 @@ html_theme = "furo"
 html_title = "tablekit"
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 
 SECTION = re.compile(r"^\s*(Parameters|Attributes):$")
 # In a docstring several short entries may share a line: "wait: until it can be used. timeout: seconds to wait."

@@ -58,7 +58,8 @@ def _report(context: Context, found: adopting.Adoption, *, aside: bool) -> None:
         click.echo(format_rows(rows, context.format), nl=False, err=True)
     else:
         for row in rows:
-            say("{table}: {rows} rows, {read} read back by {classes} classes.".format_map(row))
+            classes = "1 class" if row["classes"] == 1 else f"{row['classes']} classes"
+            say(f"{row['table']}: {row['read']} of {row['rows']} rows read back by {classes}.")
     if context.is_table:
         for table in found.tables:
             for left in (*table.unread, *table.bad):

@@ -44,6 +44,7 @@ class Index:
     Attributes:
         name: the index's name. pk: the attributes of its partition key. sk: those of its sort key.
         projection: ``"ALL"``, ``"KEYS_ONLY"``, or the names of the attributes an INCLUDE projection holds.
+        projects_type: whether an INCLUDE projection holds the type attribute beside these names.
         local: whether it is a local index.
     """
 
@@ -55,6 +56,7 @@ class Index:
         pk: str | Sequence[str] | None,
         sk: str | Sequence[str] | None,
         projection: Projection,
+        projects_type: bool,
     ) -> None:
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             raise DefinitionError(
@@ -78,6 +80,13 @@ class Index:
         self.projection: Literal["ALL", "KEYS_ONLY"] | tuple[str, ...] = (
             projection if isinstance(projection, str) else tuple(dict.fromkeys(projection))  # type: ignore[assignment]
         )
+        if projection == "ALL" and not projects_type:
+            raise DefinitionError(
+                f"Index {name!r}: an index that holds all attributes holds the type, and projects_type=False says that "
+                "it does not. Take one of the two away.",
+                owner=name,
+            )
+        self.projects_type = projects_type
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -90,10 +99,12 @@ class Index:
             return True
         if self.projection == "KEYS_ONLY":
             return False
-        return attribute in self.projection or attribute == type_attribute
+        return attribute in self.projection or (attribute == type_attribute and self.projects_type)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, pk={self.pk!r}, sk={self.sk!r}, projection={self.projection!r})"
+        typed = "" if self.projects_type else ", projects_type=False"
+        keys = f"pk={self.pk!r}, sk={self.sk!r}"
+        return f"{type(self).__name__}({self.name!r}, {keys}, projection={self.projection!r}{typed})"
 
 
 class GlobalIndex(Index):
@@ -106,6 +117,8 @@ class GlobalIndex(Index):
         projection: ``"ALL"`` (default), ``"KEYS_ONLY"``, or the attributes to include. An INCLUDE
             projection gets the type attribute by itself; a KEYS_ONLY index holds no type, so that queries
             of it give keys or full rows by `hydrate`, and the table warns about it.
+        projects_type: False says that the index is known to hold no type: one that others made with an INCLUDE
+            projection is then read as a KEYS_ONLY index is, and the table does not warn.
     """
 
     def __init__(
@@ -115,8 +128,9 @@ class GlobalIndex(Index):
         sk: str | Sequence[str] | None = None,
         *,
         projection: Projection = "ALL",
+        projects_type: bool = True,
     ) -> None:
-        super().__init__(name, pk, sk, projection)
+        super().__init__(name, pk, sk, projection, projects_type)
         if not self.pk:
             raise DefinitionError(f"Index {name!r} has no partition key: pk= names no attribute.", owner=name)
         for role, names in (("partition key", self.pk), ("sort key", self.sk)):
@@ -132,13 +146,13 @@ class LocalIndex(Index):
     Parameters:
         name: the index's name, 3 to 255 characters.
         sk: the attribute of its sort key.
-        projection: as for `GlobalIndex`.
+        projection, projects_type: as for `GlobalIndex`.
     """
 
     local = True
 
-    def __init__(self, name: str, sk: str, *, projection: Projection = "ALL") -> None:
-        super().__init__(name, None, sk, projection)
+    def __init__(self, name: str, sk: str, *, projection: Projection = "ALL", projects_type: bool = True) -> None:
+        super().__init__(name, None, sk, projection, projects_type)
         if len(self.sk) != 1:
             raise DefinitionError(f"Index {name!r}: a local index has one sort key attribute.", owner=name)
 

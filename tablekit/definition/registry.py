@@ -164,7 +164,7 @@ class TableDefinition:
                     f"{self.pk!r}. Give it another attribute.",
                     owner=self.label,
                 )
-        if not index.holds(self.type_attribute, self.key_names, self.type_attribute):
+        if index.projects_type and not index.holds(self.type_attribute, self.key_names, self.type_attribute):
             warnings.warn(
                 f"Index {index.name!r} of table {self.label!r} is KEYS_ONLY and holds no {self.type_attribute}: "
                 "its queries give keys(), or full rows by hydrate(). Include the attribute to get entities.",

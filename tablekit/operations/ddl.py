@@ -88,7 +88,8 @@ def _projection(registry: TableDefinition, index: Index) -> dict[str, Any]:
         return {"ProjectionType": index.projection}
     keys = {*registry.key_names, *index.keys}
     # The type is what makes the index's rows entities, so an INCLUDE projection gets it by itself.
-    names = [name for name in dict.fromkeys((*index.projection, registry.type_attribute)) if name not in keys]
+    own = (registry.type_attribute,) if index.projects_type else ()
+    names = [name for name in dict.fromkeys((*index.projection, *own)) if name not in keys]
     return {"ProjectionType": "INCLUDE", "NonKeyAttributes": names}
 
 

@@ -15,9 +15,11 @@ from typing import Any
 import attrs
 
 from tablekit._types import Item
+from tablekit.operations.dispatch import INTERNAL
 from tablekit.operations.session import SessionSource
 from tablekit.tools.adopt_check import RowVerdict, loaded, read_back
-from tablekit.tools.adopt_names import field_name, unused
+from tablekit.tools.adopt_keys import text_of
+from tablekit.tools.adopt_names import counted, field_name, unused
 from tablekit.tools.adopt_plan import ClassPlan, TablePlan, plan_table
 from tablekit.tools.adopt_sources import read_source, sample_table
 from tablekit.tools.adopt_tables import AdoptError, BadRow, SourceTable
@@ -28,6 +30,8 @@ __all__ = ["AdoptedTable", "Adoption", "adopt", "adopt_tables"]
 
 MOST_ROWS = 20_000
 """Rows of a file or an export that are looked at, unless said otherwise."""
+MOST_NAMED = 100
+"""So many rows that were not read are named in the module; the report has all of them."""
 MOST_LISTED = 24
 """So many values of a part may be listed to keep the keys of two classes apart."""
 
@@ -90,7 +94,7 @@ def adopt(
         source: a connected `Table` (a sample of it is read), the folder of an S3 export, a NoSQL Workbench model, or a
             file of rows in DynamoDB JSON or plain JSON. keys, schema: the key attributes, or a file with the table's
             definition, for rows that come without one. type_attribute: the attribute that holds the type, ``""`` for
-            none; else it is looked for. limit: rows to take at most: 2,000 of a live table, else 100,000.
+            none; else it is looked for. limit: rows to take at most: 2,000 of a live table, else 20,000.
             repair: read plain values inside maps and lists of DynamoDB JSON as what they look like.
 
     Raises `AdoptError` for what has to be asked; `ExportError`.
@@ -146,11 +150,25 @@ def _storable(table: SourceTable) -> SourceTable:
     return table if len(kept) == len(table.rows) else attrs.evolve(table, rows=tuple(kept), bad=tuple(bad))
 
 
+def _of_classes(table: SourceTable, type_attribute: str | None) -> SourceTable:
+    """The table without the rows that tablekit keeps for itself in a table that it wrote; no class reads them."""
+    if type_attribute is None:
+        return table
+    own = Counter(text for item in table.rows if (text := text_of(item, type_attribute) or "").startswith(INTERNAL))
+    if not own:
+        return table
+    kept = tuple(item for item in table.rows if text_of(item, type_attribute) not in own)
+    kinds = ", ".join(f"{kind!r} ({count})" for kind, count in sorted(own.items()))
+    note = f"{counted(sum(own.values()), 'row')} of tablekit's own, which need no class, are not counted: {kinds}"
+    return attrs.evolve(table, rows=kept, notes=(*table.notes, note))
+
+
 def _settle(
     table: SourceTable, variable: str, type_attribute: str | None, taken: set[str]
 ) -> tuple[TablePlan, list[RowVerdict]]:
     """Plan the classes, read the rows back, and mend what keeps rows from being read."""
     found = find_type_attribute(table, type_attribute)
+    table = _of_classes(table, found.name)
     names = set(taken)
     plan = plan_table(table, found, variable=variable, taken=names)
     verdicts = _try(plan)
@@ -278,9 +296,12 @@ def _key(table: SourceTable, item: Mapping[str, Any]) -> str:
 def _report(result: AdoptedTable) -> list[str]:
     """The result in sentences, for the docstring of the module."""
     read = sum(result.read.values())
-    lines = [f"Table {result.name!r}: {result.rows} rows, {read} read back, {result.typed} of them with a stored type."]
-    lines += [f"- not read: {row}" for row in result.unread]
-    lines += [f"- no row: {row}" for row in result.bad]
+    rows = counted(result.rows, "row")
+    lines = [f"Table {result.name!r}: {rows}, {read} read back, {result.typed} of them with a stored type."]
+    left = [*(f"- not read: {row}" for row in result.unread), *(f"- no row: {row}" for row in result.bad)]
+    lines += left[:MOST_NAMED]
+    if len(left) > MOST_NAMED:
+        lines.append(f"- and {counted(len(left) - MOST_NAMED, 'row')} more; the report lists them all")
     for name, attributes in result.changed.items():
         shown = ", ".join(f"{attribute} ({count})" for attribute, count in attributes.items())
         lines.append(f"- a put of {name} would write in another way: {shown}")

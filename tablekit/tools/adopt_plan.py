@@ -8,6 +8,7 @@ import attrs
 
 from tablekit._types import Item
 from tablekit.definition.indexes import Index
+from tablekit.definition.schema import MARKER
 from tablekit.tools.adopt_fields import FieldPlan, plan_field
 from tablekit.tools.adopt_keys import KeyReader, Shape, text_of
 from tablekit.tools.adopt_names import class_name, counted, field_name, unused, words
@@ -240,7 +241,12 @@ def _class(
         where = describe_shape(shape, table.key_names)
         notes.append(f"{counted(len(some), 'row')} with keys like {where}")
     templated = _index_templates(table, rows, keys[0])
-    fields = _fields(table, group, keys, {*templated, *((type_attribute,) if type_attribute else ())})
+    if any(MARKER in item for item in rows):
+        notes.append(
+            f"{MARKER!r} is what a class with a version() writes itself: declare the number that is its version so"
+        )
+    written = {*templated, MARKER, *((type_attribute,) if type_attribute else ())}
+    fields = _fields(table, group, keys, written)
     index_keys = _index_keys(table, rows, templated, {plan.name for plan in fields})
     return ClassPlan(name, group.type, group.aliases, keys, fields, index_keys, notes, rows)
 

@@ -18,7 +18,7 @@ _WORDS = frozenset(
     word + suffix
     for word in ("type", "entitytype", "entity", "et", "itemtype", "rowtype", "recordtype", "objecttype", "doctype")
     for suffix in ("", "name")
-) | {"documenttype", "modeltype", "model", "kind", "class", "discriminator", "edbe"}
+) | {"documenttype", "modeltype", "model", "kind", "class", "cls", "discriminator", "edbe"}
 """How type attributes are called, in small letters and without anything else."""
 COVERAGE = 0.5
 """The share of rows that must have the attribute."""

@@ -78,6 +78,8 @@ def _table(plan: TablePlan, taken: set[str]) -> list[str]:
     lines = ["", ""]
     for note in (*plan.type_attribute.evidence, *table.notes, *plan.notes):
         lines += _comment(f"{note[0].upper()}{note[1:]}.")
+    if table.ttl is not None and not any(field.ttl for each in plan.classes for field in each.fields):
+        lines += _comment(f"Rows expire by {table.ttl!r} (time to live), which no class has as a ttl() field.")
     if plan.separator is None and table.rows:
         lines += _comment("separator=None: values of keys hold what parts others, or there is nothing that parts.")
     options = [repr_(table.name), f"pk={repr_(table.pk)}", f"sk={repr_(table.sk)}"]
@@ -90,7 +92,7 @@ def _table(plan: TablePlan, taken: set[str]) -> list[str]:
         options.append('untyped="infer"')
     lines += [f"{plan.variable} = Table(", *(f"    {option}," for option in options)]
     if table.indexes:
-        lines += ["    indexes=[", *(f"        {_index(index)}," for index in table.indexes), "    ],"]
+        lines += ["    indexes=[", *(f"        {_index(plan, index)}," for index in table.indexes), "    ],"]
     lines.append(")")
     for each in plan.classes:
         written = _class(plan, each, taken)
@@ -119,7 +121,7 @@ def _key_attributes(plan: TablePlan) -> set[str]:
     return {*plan.table.key_names, *(name for index in plan.table.indexes for name in index.keys)}
 
 
-def _index(index: Index) -> str:
+def _index(plan: TablePlan, index: Index) -> str:
     def side(names: tuple[str, ...]) -> str:
         return repr_(names[0]) if len(names) == 1 else "(" + ", ".join(map(repr_, names)) + ")"
 
@@ -131,6 +133,8 @@ def _index(index: Index) -> str:
     if index.projection != "ALL":
         chosen = index.projection
         arguments.append(f"projection={repr_(chosen) if isinstance(chosen, str) else _list(chosen)}")
+        if plan.stored_type not in (*chosen, *index.keys, *plan.table.key_names):
+            arguments.append("projects_type=False")
     return f"{'LocalIndex' if index.local else 'GlobalIndex'}({', '.join(arguments)})"
 
 

@@ -212,13 +212,15 @@ def stored_value(field: FieldSchema, value: Any) -> Any:
 
 
 def _stored(field: FieldSchema, value: Any) -> Any:
-    """A field's value as its row holds it, in terms of JSON; None where the attribute is left out."""
+    """A field's value as its row holds it, in terms of JSON; where it is left out None, or an empty list."""
     try:
         encoded = field.encode(value)
     except EncodeError:
         # A row may have been read with a value that could not be written.
         return value
-    return None if encoded is None else _readable(encoded)
+    if encoded is None:
+        return [] if isinstance(value, (set, frozenset)) else None
+    return _readable(encoded)
 
 
 def _readable(av: AttributeValue) -> Any:

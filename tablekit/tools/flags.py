@@ -178,7 +178,8 @@ def _takes(field: FieldSchema) -> str:
         return " or ".join(repr(str(member.value)) for member in annotation)
     if "BOOL" in field.codec.tags:
         return "true or false"
-    return f"{field.codec.name} (lists and maps as JSON)"
+    json_too = field.codec.tags & {"L", "M", "SS", "NS", "BS"}
+    return f"{field.codec.name} (as JSON)" if json_too else field.codec.name
 
 
 _WORDS = {"true": True, "false": False, "on": True, "off": False, "yes": True, "no": False}

@@ -180,8 +180,9 @@ def _index_differences(
     if mine != other:
         lost = _lost(declared["Projection"], present["Projection"])
         why = "Fields that the class expects are not loaded." if lost else "The index holds more than is declared."
+        remedy = f"Declare what it holds, with projects_type=False where that lacks the type. Or change it: {additive}"
         found.append(
-            Difference(f"the projection of {word} {name}", mine, other, why, additive, "error" if lost else "note")
+            Difference(f"the projection of {word} {name}", mine, other, why, remedy, "error" if lost else "note")
         )
     status = present.get("IndexStatus", "ACTIVE")
     if status != "ACTIVE":

@@ -32,7 +32,7 @@ def test_adopt_prints_a_module_and_says_what_it_read(rows: Path) -> None:
 
     assert result.exit_code == 0
     assert "class U(Entity" in result.stdout
-    assert "shop: 3 rows, 3 read back by 1 classes." in result.stderr
+    assert "shop: 3 of 3 rows read back by 1 class." in result.stderr
 
 
 def test_adopt_does_not_write_over_a_file(rows: Path, tmp_path: Path) -> None:

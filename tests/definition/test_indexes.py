@@ -32,6 +32,7 @@ class Status(enum.Enum):
         (lambda: GlobalIndex("abc", pk="A", projection="SOME"), "projection='SOME' is not known"),  # type: ignore[arg-type]
         (lambda: GlobalIndex("abc", pk=3), "names the attribute 3"),  # type: ignore[arg-type]
         (lambda: GlobalIndex("abc", pk="A", projection=3), "projection=3 is not known"),  # type: ignore[arg-type]
+        (lambda: GlobalIndex("abc", pk="A", projects_type=False), "holds all attributes holds the type"),
         (lambda: Table("t", indexes=["GSI1"]), "takes GlobalIndex and LocalIndex, not a str"),  # type: ignore[list-item]
         (lambda: LocalIndex("abc", sk=("A", "B")), "a local index has one sort key attribute"),  # type: ignore[arg-type]
     ],
@@ -80,6 +81,16 @@ def test_an_including_index_gets_the_type_by_itself() -> None:
         name for name in ("EntityType", "title", "A", "PK", "other") if index.holds(name, ("PK", "SK"), "EntityType")
     }
     assert held == {"EntityType", "title", "A", "PK"}
+
+
+@pytest.mark.parametrize("projection", [["title"], "KEYS_ONLY"])
+@pytest.mark.filterwarnings("error")
+def test_an_index_that_others_made_is_known_to_hold_no_type(projection: Any) -> None:
+    """Whoever says so is not warned, and the index is not taken to hold it."""
+    index = GlobalIndex("abc", pk="A", projection=projection, projects_type=False)
+    Table("t", indexes=[index])
+    assert not index.holds("EntityType", ("PK", "SK"), "EntityType")
+    assert "projects_type=False" in repr(index)
 
 
 def keys_of(entity: Any, **values: Any) -> dict[str, Any]:

@@ -60,6 +60,13 @@ def test_the_type_attribute_is_found_and_its_spellings_are_aliases() -> None:
     assert "spelt in several ways" in found.source
 
 
+@pytest.mark.parametrize("name", ["__typename", "_et", "__edb_e__", "cls"])
+def test_type_attributes_of_other_libraries_are_known(name: str) -> None:
+    """Amplify's, dynamodb-toolbox's, ElectroDB's, and the discriminator of pynamodb's documentation."""
+    rows = [{"PK": f"O#{n}", "SK": "A", name: "Order"} for n in range(3)]
+    assert options(adopted(*rows), "Order").registry.type_attribute == name
+
+
 def test_a_type_of_the_business_is_left_alone() -> None:
     """Few rows have it, and rows of one shape differ in it: a field like others."""
     heroes = [{"PK": f"U#{n}", "SK": "HERO", "type": kind} for n, kind in enumerate(["mage", "bard"])]
@@ -244,3 +251,28 @@ def test_maps_that_look_alike_are_classes_also_in_maps() -> None:
         (user,) = [module.U.from_item(as_item({**rows[0], "home": {**rows[0]["home"], "more": 1}}, "PK"))]
         assert (user.home.at.lat, user.home.street) == (0, "x")
         assert user.to_item()["home"]["M"]["more"] == {"N": "1"}
+
+
+def test_what_tablekit_keeps_for_itself_needs_no_class() -> None:
+    """A table that tablekit wrote is read back whole: marks of versioned writes are no fields, and guards no rows."""
+    rows = [{"PK": f"A#{n}", "SK": "META", "EntityType": "Account", "_w": f"m{n}", "revision": 1} for n in range(3)]
+    guard = {"PK": "UNIQUE#Account#mail#S=a", "SK": "UNIQUE", "EntityType": "tablekit:unique", "_owner": {"PK": "A#1"}}
+    found = adopted(*rows, guard)
+
+    assert (found.complete, found.tables[0].read) == (True, {"Account": 3})
+    assert "1 row of tablekit's own" in found.source
+    assert [field.name for field in options(found, "Account").fields] == ["a_id", "revision"]
+
+
+def test_a_module_names_the_first_of_very_many_rows_that_were_not_read() -> None:
+    """The report has all of them."""
+    found = adopted(*ORDERS, *[{"PK": f"X#{n}", "n": n} for n in range(150)])
+
+    assert len(found.tables[0].bad) == 150
+    assert "- and 50 rows more" in found.source
+
+
+def test_an_expiry_that_no_class_has_is_told() -> None:
+    """Rows go by it all the same."""
+    assert "Rows expire by 'gone' (time to live)" in adopted(*ORDERS, ttl="gone").source
+    assert "time to live" not in adopted(*[{**row, "gone": 1} for row in ORDERS], ttl="gone").source

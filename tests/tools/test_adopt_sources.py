@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tablekit import GlobalIndex, LocalIndex, Table
+from tablekit import GlobalIndex, LocalIndex, QueryError, Table
 from tablekit.tools.adopt import adopt
 from tablekit.tools.adopt_check import loaded
 from tablekit.tools.adopt_sources import read_source
@@ -198,4 +198,27 @@ def test_a_live_table_is_sampled_and_its_classes_are_healthy(connect_full: Conne
 
         assert found.complete
         assert sorted(user.mail for user in module.U.scan()) == sorted(f"m{number}" for number in range(12))
+        assert doctor(app).healthy
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_index_of_others_without_the_type_is_declared_as_it_is(connect_full: Connect) -> None:
+    """Nothing of its rows is lost unseen: a query of it says what to do, and the doctor has nothing against it."""
+    indexes = [
+        GlobalIndex("by_mail", pk="mail", projection=["name"], projects_type=False),
+        GlobalIndex("by_name", pk="name", projection="KEYS_ONLY", projects_type=False),
+    ]
+    physical = connect_full(Table("shop", type_attribute="kind", indexes=indexes))
+    for number in range(12):
+        row = {"PK": f"U#{number}", "SK": "META", "kind": "user", "mail": f"m{number}", "name": f"n{number}"}
+        store(physical, {name: {"S": text} for name, text in row.items()})
+
+    found = adopt(physical)
+    with loaded(found.source) as module:
+        app = module.app.connect(port=physical.binding.port, name=physical.name)
+        mine = module.User.by_mail.query(mail="m3")
+
+        with pytest.raises(QueryError, match="does not project kind"):
+            mine.untyped("skip").all()
+        assert [user.name for user in mine.hydrate()] == ["n3"]
         assert doctor(app).healthy

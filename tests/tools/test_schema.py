@@ -184,6 +184,16 @@ def test_an_include_projection_has_the_type_attribute() -> None:
     assert index["Projection"] == {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total", "EntityType"]}
 
 
+def test_an_include_projection_without_the_type_is_as_it_was_declared() -> None:
+    """The table of others is no difference, where the class says what its index holds."""
+    app = Table("t", indexes=[GlobalIndex("theirs", pk="mail", projection=["name"], projects_type=False)])
+
+    body = schema_body(app, "t")
+
+    assert body["GlobalSecondaryIndexes"][0]["Projection"]["NonKeyAttributes"] == ["name"]
+    assert check_schema(app, body) == []
+
+
 def test_cloudformation_keeps_the_table_when_the_stack_goes() -> None:
     """The template has the TTL, and a deletion policy."""
     resource = json.loads(schema_text(shop(), "t", "cloudformation"))["Resources"]["Table"]

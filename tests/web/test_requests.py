@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import re
 import socket
 
@@ -126,6 +127,52 @@ def test_the_table_is_read_only_until_edits_are_switched_on(client: httpx.Client
     row = "/table/row?pk=WS%23notes&sk=META"
     assert post(client, row, name="Mine").status_code == 403
     assert post(client, "/table/staged").status_code == 403
+
+
+def staged(client: httpx.Client, key: str, **fields: str) -> httpx.Response:
+    """Stage changes of a row, as the form of its page would, and send them."""
+    post(client, "/table/mode", writing="on")
+    page = client.get(f"/table/row?{key}").text
+    seen = {name: html.unescape(text) for name, text in re.findall(r'name="(was\.\w+)" value="([^"]*)"', page)}
+    answer = post(client, f"/table/row?{key}", **seen, **fields)
+    assert answer.headers.get("location") == "/table/staged", answer.text
+    return post(client, "/table/staged")
+
+
+def draft(client: httpx.Client, title: str) -> str:
+    """Create a document; gives the query string of its row on the table page."""
+    there = post(client, "/w/notes/new", title=title, status="draft").headers["location"]
+    return f"pk=WS%23notes&sk=DOC%23{there.rpartition('/')[2]}"
+
+
+def test_a_set_that_is_empty_can_be_edited(client: httpx.Client) -> None:
+    """DynamoDB has no empty sets: the row lacks the attribute, and the form shows an empty list."""
+    join(client, "sets@example.com")
+    key = draft(client, "Without tags")
+
+    assert staged(client, key, tags='["one"]').status_code == 303
+    assert "[&#34;one&#34;]" in client.get(f"/table/row?{key}").text
+
+
+def test_an_edit_that_takes_what_is_anothers_says_so(client: httpx.Client) -> None:
+    """The row was not changed meanwhile, and the page does not say that it was."""
+    join(client, "slugs@example.com")
+    draft(client, "The first one")
+    key = draft(client, "The second one")
+
+    answer = staged(client, key, slug="the-first-one")
+
+    assert answer.status_code == 409
+    assert "Another row has this workspace_id and slug" in answer.text
+    assert "meanwhile" not in answer.text
+
+
+def test_types_of_which_there_is_one_row_are_no_filter(client: httpx.Client) -> None:
+    """The settings' row is shown under its key; a query of its class would be refused."""
+    page = client.get("/table", params={"pk": "SETTINGS#APP"}).text
+    assert "AppFlags" in page
+    assert "<option>AppFlags" not in page
+    assert "type=AppFlags" not in page
 
 
 @pytest.mark.parametrize("path", ["/w/nowhere", "/w/notes/doc/nothing.md", "/table/row?pk=a&sk=b", "/w/a%23b", "/x"])

@@ -17,7 +17,7 @@ from examples.workspace.models import app
 from examples.workspace.web.handling import Form, notice, see
 from examples.workspace.web.rendering import render, shown
 from examples.workspace.web.rows import cells, editable, show_row
-from tablekit import ConditionFailed, ItemNotFound, PlannedRequest, RequestError, TablekitError
+from tablekit import ConditionFailed, ItemNotFound, PlannedRequest, RequestError, TablekitError, UniqueViolation
 from tablekit.definition.schema import EntitySchema
 from tablekit.tools.browse import browse_row
 from tablekit.tools.flags import parse_value
@@ -179,10 +179,13 @@ def _staged(request: Request, refused: list[Refused], *, sent: int = 0) -> Respo
 
 
 def _refused(edit: Edit, error: TablekitError) -> Refused:
+    if isinstance(error, UniqueViolation):
+        return Refused(edit, f"Another row has this {' and '.join(error.fields)}: no two may share one.")
+    if isinstance(error, RequestError):
+        return Refused(edit, f"It was not sent. {error}")
     stored = error.stored if isinstance(error, ConditionFailed) else None
     if stored is None:
-        gone = isinstance(error, ItemNotFound)
-        return Refused(edit, "The row is gone." if gone else "A value cannot be stored, or belongs to another row.")
+        return Refused(edit, "The row is gone.")
     now = [(change, getattr(stored, change.name)) for change in edit.changes]
     moved = tuple((change.name, change.was_text, shown(value)) for change, value in now if value != change.was)
     return Refused(edit, "The row was changed meanwhile.", moved)

@@ -17,7 +17,7 @@ from typing_extensions import Self
 
 from examples.workspace.models import app
 from examples.workspace.web.rendering import path, render
-from tablekit import RequestError
+from tablekit import Entity, RequestError
 from tablekit.tools.browse import BrowsePage, BrowseRow, browse, browse_query
 
 __all__ = ["Pattern", "View", "show"]
@@ -100,7 +100,9 @@ def show(request: Request) -> Response:
         "indexes": list(app.indexes),
         "patterns": list(_patterns(view.index)),
     }
-    values.update(types=sorted({pattern.type for pattern in values["patterns"]}), page=None, problem="")
+    # A singleton or a counter is no answer of a query of its class; its rows are found by their keys.
+    several = {name for name, schema in app.by_type.items() if issubclass(schema.entity, Entity)}
+    values.update(types=sorted({pattern.type for pattern in values["patterns"]} & several), page=None, problem="")
     try:
         query = browse_query(app, **view.asked()).limit(view.limit + 1)
         values["request_made"] = (query.reverse() if view.reverse and view.pk else query).explain()

@@ -30,5 +30,5 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
 
 for (const form of document.querySelectorAll("form[data-ask]")) {
   const word = form.querySelector("[data-word]");
-  form.pk.addEventListener("input", () => { word.textContent = form.pk.value.trim() ? "Query" : "Scan"; });
+  form.pk.addEventListener("input", () => { word.textContent = form.pk.value ? "Query" : "Scan"; });
 }
