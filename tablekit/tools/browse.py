@@ -11,7 +11,7 @@ import attrs
 from tablekit._types import AttributeValue, Item
 from tablekit.api.query import Query
 from tablekit.api.table import Table
-from tablekit.definition.entity import EXTRA, EntityBase
+from tablekit.definition.entity import EXTRA, EntityBase, schema_of
 from tablekit.definition.schema import EntitySchema, FieldSchema
 from tablekit.errors import EncodeError, RequestError
 from tablekit.operations.dispatch import Dispatcher, RawItem
@@ -168,7 +168,7 @@ def browse_row(app: Table, *, pk: str, sk: str | None = None) -> BrowseRow | Non
     # No policy of the table's, and no clock: what it would leave out or infer is shown as it is stored.
     (found,), _, _ = Dispatcher(app, None, unknown="raise", untyped="raise", raw=True).entities([item])
     row = row_of(app, found)
-    return row if isinstance(found, RawItem) else attrs.evolve(row, others=_others(type(found).__schema__, item))
+    return row if isinstance(found, RawItem) else attrs.evolve(row, others=_others(schema_of(found), item))
 
 
 def _others(schema: EntitySchema, item: Item) -> dict[str, Any]:
