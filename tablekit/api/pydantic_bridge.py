@@ -18,7 +18,7 @@ import attrs
 from tablekit._types import UNSET
 from tablekit.definition.entity import EntityBase, schema_of
 from tablekit.definition.schema import EntitySchema, FieldSchema
-from tablekit.errors import DefinitionError
+from tablekit.errors import DefinitionError, EncodeError
 
 __all__ = ["core_schema_of", "pydantic_model"]
 
@@ -58,11 +58,33 @@ def core_schema_of(cls: type[EntityBase], handler: Any) -> Any:
 
 def _input(core: Any, item: FieldSchema, handler: Any) -> Any:
     inner = handler.generate_schema(_known(item.annotation))
+    if item.given:
+        inner = core.no_info_after_validator_function(_storable(item), inner)
     extra: dict[str, Any] = {"readOnly": True} if not item.given else {"writeOnly": True} if item.secret else {}
     if item.given and item.default is not UNSET and not isinstance(item.default, timedelta):
         inner = core.with_default_schema(inner, default=item.default)
     metadata = {"pydantic_js_updates": extra} if extra else None
     return core.typed_dict_field(inner, required=item.required, metadata=metadata)
+
+
+def _storable(item: FieldSchema) -> Callable[[Any], Any]:
+    """Refuses, in the place of the field, what pydantic takes and no row can hold, such as a time without a zone."""
+
+    def stored(value: Any) -> Any:
+        try:
+            item.encode(value)
+        except EncodeError as error:
+            raise _refused(error) from None
+        return value
+
+    return stored
+
+
+def _refused(error: Exception) -> Exception:
+    """What validators and tablekit refuse, as pydantic tells its own."""
+    problem = importlib.import_module("pydantic_core").PydanticCustomError
+    found: Exception = problem("tablekit", "{reason}", {"reason": str(error)})
+    return found
 
 
 def _output(core: Any, item: FieldSchema, handler: Any) -> Any:
@@ -79,9 +101,7 @@ def _validated(cls: type[Any], schema: EntitySchema, value: Any, handler: Callab
     try:
         return cls(**{name: each for name, each in found.items() if schema.by_name[name].given})
     except (TypeError, ValueError) as error:
-        # What validators and tablekit refuse is told as pydantic tells its own.
-        problem = importlib.import_module("pydantic_core").PydanticCustomError
-        raise problem("tablekit", "{reason}", {"reason": str(error)}) from None
+        raise _refused(error) from None
 
 
 def _plain(entity: Any) -> dict[str, Any]:

@@ -116,10 +116,12 @@ def test_managed_fields_go_out_and_are_not_taken() -> None:
         ({"memo_id": 1}, ("memo_id",), "valid string"),
         ({"memo_id": "1", "others": [{}]}, ("others", 0, "street"), "Field required"),
         ({"memo_id": "1", "price": "-1"}, (), "price must be above zero"),
+        ({"memo_id": "1", "price": "1" * 39}, ("price",), "Memo.price"),
+        ({"memo_id": "1", "expires_at": "2030-01-01T00:00:00"}, ("expires_at",), "aware datetime"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(given: dict[str, Any], place: tuple[Any, ...], reason: str) -> None:
-    """Also what a validator of the entity refuses."""
+    """Also what a validator of the entity refuses, and what no row can hold."""
     with pytest.raises(ValidationError) as caught:
         MEMO.validate_python(given)
     (error,) = caught.value.errors()
