@@ -13,7 +13,7 @@ from typing import Any, cast
 import click
 
 from tablekit.cli_adopt import adopt, workbench
-from tablekit.cli_context import Commands, Context, pass_context, reporting, say
+from tablekit.cli_context import Commands, Context, pass_context, reporting, say, was_given
 from tablekit.cli_live import backfill, count, doctor, reading, sizes
 from tablekit.cli_reads import browse, cost, explain, flags
 from tablekit.cli_split import split
@@ -58,6 +58,8 @@ def types(context: Context, /, kind: str, counted: bool, **options: Any) -> None
 
     --count reads the table, all of it or a sample. Exit code 1 when it holds rows that no class knows.
     """
+    if not counted and any(was_given(name) for name in options):
+        raise click.UsageError("--sample, --segments, --rate and --parallel go with --count.")
     app = context.app()
     if counted:
         _count(context, count(app, options))

@@ -21,7 +21,7 @@ from tablekit.api.table import Table
 from tablekit.errors import TablekitError
 from tablekit.tools.printing import OutputFormat, format_blocks, format_rows, printable
 
-__all__ = ["Commands", "Context", "Tick", "load_app", "pass_context", "reporting", "say", "shared_options"]
+__all__ = ["Commands", "Context", "Tick", "load_app", "pass_context", "reporting", "say", "shared_options", "was_given"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -157,6 +157,11 @@ def _connect(table: Table, given: Mapping[str, str]) -> None:
 def _kept(settings: Any) -> dict[str, Any]:
     values = attrs.asdict(settings, recurse=False)
     return {key: value for key, value in values.items() if key not in ("retry_mode", "fast_parse")}
+
+
+def was_given(name: str) -> bool:
+    """Whether an option stands on the command line; the environment may have it for other commands."""
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def load_app(path: str) -> Table:

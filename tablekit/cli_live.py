@@ -146,6 +146,8 @@ def doctor(context: Context, /, fix: bool, dry_run: bool, no_recovery: bool, **o
 
     Exit code 1 when something was found, also where --fix mended it.
     """
+    if (dry_run or no_recovery) and not fix:
+        raise click.UsageError("--dry-run and --no-recovery go with --fix.")
     app = context.app()
     with Tick("rows") as tick:
         diagnosis = doctors.doctor(

@@ -232,14 +232,15 @@ def _check_recovery(session: Session, plan: Plan) -> None:
 async def _plan(session: Session, segments: int, total: int, *, index_keys: bool) -> Plan:
     scan = await plan_scan(session, segments, total)
     size, share = scan.size, segments / total
-    writes = size.items and -(-size.bytes // size.items) // 1024 + 1
+    # Each row is rounded up by itself, so that all of them take at most one unit a row more than their bytes do.
+    writes = size.items + size.bytes // 1024
     # An index entry is written with its row, and written twice where its key changes.
     each = 1 + len(session.registry.indexes) * (2 if index_keys else 1)
     return Plan(
         size,
         segments,
         scan.read_units,
-        float(size.items * writes * each) * share,
+        float(writes * each) * share,
         await recovery_enabled(session),
     )
 

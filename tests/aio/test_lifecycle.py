@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import warnings
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,9 @@ def test_a_client_that_nobody_closed_ends_with_its_loop(full_app: Table) -> None
         gc.collect()
 
 
-def test_many_first_calls_build_one_client(full_app: Table) -> None:
-    """A hundred tasks that begin at once share one client."""
+def test_many_first_calls_build_one_client(ministack: Engine, full_app: Table) -> None:
+    """A hundred tasks that begin at once share one client of aiobotocore, whichever transport the run is for."""
+    full_app.connect(name=full_app.name, transport="pynamodb", **ministack.connect_options())
     port = full_app.binding.aio_port
     assert isinstance(port, AioPort)
 
@@ -124,24 +126,29 @@ def test_two_hundred_updates_at_once_stay_within_the_sockets(ministack: Engine, 
     for number in range(20):
         Document(workspace_id="acme", doc_id=f"{number}", title="x").create()
 
-    async def work() -> int:
-        most = 0
-
-        async def watch() -> None:
-            nonlocal most
-            while True:
-                most = max(most, _sockets())
-                await asyncio.sleep(0.001)
-
-        before = _sockets()
-        watcher = asyncio.create_task(watch())
+    async def work() -> Any:
         keys = [Document.key(workspace_id="acme", doc_id=f"{number % 20}") for number in range(200)]
-        await asyncio.gather(*(key.aio.update(Document.words.add(1)) for key in keys))
-        watcher.cancel()
-        return most - before
+        return await asyncio.gather(*(key.aio.update(Document.words.add(1)) for key in keys))
 
-    assert asyncio.run(work()) <= 8
+    _, sockets = asyncio.run(_watched(work()))
+    assert sockets <= 8
     assert sum(doc.words for doc in Document.query(workspace_id="acme")) == 200
+
+
+async def _watched(work: Coroutine[Any, Any, Any]) -> tuple[Any, int]:
+    """The result of some work, and how many sockets it had open at once."""
+    before = most = _sockets()
+
+    async def watch() -> None:
+        nonlocal most
+        while True:
+            most = max(most, _sockets())
+            await asyncio.sleep(0.001)
+
+    watcher = asyncio.create_task(watch())
+    result = await work
+    watcher.cancel()
+    return result, most - before
 
 
 def _sockets() -> int:
@@ -155,15 +162,18 @@ def _sockets() -> int:
     return count
 
 
-def test_a_thousand_gets_at_once_all_come_back(full_app: Table) -> None:
-    """A thousand tasks on one loop each get their own row."""
+def test_a_thousand_gets_at_once_all_come_back(ministack: Engine, full_app: Table) -> None:
+    """A thousand tasks on one loop each get their own row, over as many sockets as were allowed."""
+    full_app.connect(name=full_app.name, max_pool_connections=16, **ministack.connect_options())
     for number in range(10):
         Workspace(workspace_id=f"w{number}", name=f"n{number}").create()
 
     async def work() -> list[Any]:
         return await asyncio.gather(*(Workspace.aio.get(workspace_id=f"w{n % 10}") for n in range(1000)))
 
-    assert [found.name for found in asyncio.run(work())] == [f"n{n % 10}" for n in range(1000)]
+    found, sockets = asyncio.run(_watched(work()))
+    assert [each.name for each in found] == [f"n{n % 10}" for n in range(1000)]
+    assert sockets <= 16
 
 
 def test_an_unreachable_engine_is_a_connection_error() -> None:

@@ -294,7 +294,7 @@ def test_a_type_that_is_no_text_is_listed_and_left(app: Table, engine: Engine) -
 
 
 def test_the_plan_counts_the_indexes_that_each_row_enters(full_app: Table, ministack: Engine) -> None:
-    """At most: the row, and each index entry, twice where its key may change."""
+    """At most: the row, rounded up by itself, and each index entry, twice where its key may change."""
     for number in range(10):
         old_row(full_app, ministack, f"MEMBER#{number}", workspace_id="acme", email=str(number))
     plans: list[Any] = []
@@ -302,7 +302,22 @@ def test_the_plan_counts_the_indexes_that_each_row_enters(full_app: Table, minis
     stamp(full_app, announce=plans.append)
     stamp(full_app, index_keys=True, announce=plans.append, segments="0-1/4")
 
-    assert [plan.write_units for plan in plans] == [20.0, 15.0]
+    size = plans[0].size
+    rows = size.items + size.bytes // 1024
+    assert [plan.write_units for plan in plans] == [2 * rows, 3 * rows / 2]
+
+
+def test_the_plan_is_no_less_than_rows_of_unlike_sizes_take(stub: StubTransport) -> None:
+    """Ten rows of 900 bytes on average: were five of 1,100 and five of 700, they would take 15 units, not 10."""
+    app = Table("unlike").connect(port=stub.port())
+    stub.script("DescribeTable", ok({"Table": {"ItemCount": 10, "TableSizeBytes": 9_000}}))
+    stub.script("DescribeContinuousBackups", error("AccessDeniedException"))
+    plans: list[Any] = []
+
+    with pytest.raises(RequestError, match="does not show whether"):
+        backfill(app, announce=plans.append)
+
+    assert plans[0].write_units == 18
 
 
 def test_recovery_that_cannot_be_seen_is_refused_too(stub: StubTransport) -> None:

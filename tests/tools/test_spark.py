@@ -174,6 +174,19 @@ def test_outputs_that_are_there_are_replaced_only_where_that_was_said(spark: Any
     assert again.rows == 9
 
 
+@pytest.mark.parametrize("name", ["full_export", "incremental_export"])
+def test_spark_counts_an_export_as_aws_lays_it_out_as_the_split_does(spark: Any, tmp_path: Path, name: str) -> None:
+    """The same rows for each type."""
+    source = ROOT / "tests" / "fixtures" / name
+    alone = split(source, tmp_path / "alone", app=app)
+
+    report = jobs.split(spark, str(source), str(tmp_path / "spark"), app=app)
+
+    assert {each: found.rows for each, found in report.outputs.items()} == {
+        each: found.rows for each, found in alone.outputs.items()
+    }
+
+
 def test_changes_are_split_as_changes(spark: Any, tmp_path: Path) -> None:
     """An incremental export, whose data files lie in the folder that all of them share; as JSON, not as columns."""
     key = {"PK": {"S": "a"}, "SK": {"S": "b"}}

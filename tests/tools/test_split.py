@@ -19,6 +19,8 @@ from tablekit.tools.split_plan import safe_name
 from tests.support.exports import write_export
 from tests.support.models import Document, app
 
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
 ALL_TYPES: dict[str, Any] = {
     "PK": {"S": "WS#acme"},
     "SK": {"S": "DOC#d1"},
@@ -75,6 +77,32 @@ def test_each_row_goes_to_the_output_of_its_type(tmp_path: Path) -> None:
         "_untyped": 1,
     }
     assert report.rows == report.expected == 5
+
+
+@pytest.mark.parametrize("format", ["dynamodb-json", "json", "csv", "parquet", "import-ready"])
+def test_an_export_as_aws_lays_it_out_is_split(tmp_path: Path, format: Any) -> None:
+    """With every file and every line of the manifests that its documentation shows."""
+    report = split(FIXTURES / "full_export", tmp_path, app=app, format=format)
+
+    assert {name: output.rows for name, output in report.outputs.items()} == {
+        "Comment": 2,
+        "Document": 2,
+        "Workspace": 1,
+        "_unknown-Invoice": 1,
+        "_untyped": 1,
+    }
+    assert (report.rows, report.expected, report.files) == (7, 7, 3)
+
+
+def test_an_incremental_export_as_aws_lays_it_out_is_split(tmp_path: Path) -> None:
+    """Its data files lie beside its own folder: a delete, a change and a new row."""
+    report = split(FIXTURES / "incremental_export", tmp_path, app=app)
+
+    assert {name: output.rows for name, output in report.outputs.items()} == {
+        "Comment": 1,
+        "Document": 1,
+        "Workspace": 1,
+    }
 
 
 def test_dynamodb_json_lines_are_byte_for_byte_those_of_the_export(tmp_path: Path) -> None:
