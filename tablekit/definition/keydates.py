@@ -218,6 +218,8 @@ class DateText(_MomentText):
     def parse(self, text: str, spec: str = "") -> date:
         if spec:
             return self._parsed(text, spec).date()
+        if len(text) != 10:  # Python 3.10 says so itself, in other words
+            raise ValueError("not a date in full form")
         value = date.fromisoformat(text)
         if value.isoformat() != text:
             raise ValueError("not a date in full form")
